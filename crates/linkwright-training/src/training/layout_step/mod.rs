@@ -196,6 +196,15 @@ impl LayoutStep {
         Pipe { stages: pp, chunks: vp, micro_batches: self.micro_batches }
     }
 
+    /// Numbers the queue in which a group's collectives wait for one another. Parts of weights are gathered and reduced in
+    /// one, whether they are of experts or not, as frameworks have it.
+    const fn queue(group: RankGroup) -> usize {
+        match group {
+            RankGroup::ExpertShards => RankGroup::Shards as usize,
+            other => other as usize,
+        }
+    }
+
     /// Gives the communicator of a group in a stage's program.
     const fn communicator(group: RankGroup) -> u32 {
         1 + group as u32

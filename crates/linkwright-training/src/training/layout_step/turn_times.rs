@@ -61,9 +61,10 @@ impl<'a> Stage<'a> {
     }
 
     fn call(&mut self, call: GroupCall, after: u64, times: &mut dyn ExchangeTimes) -> u64 {
-        let begun = self.free[call.group as usize].max(after) + self.step.cost_of_collective.0;
+        let queue = LayoutStep::queue(call.group);
+        let begun = self.free[queue].max(after) + self.step.cost_of_collective.0;
         let taken = if call.size.0 > 0 { times.call(self.stage, &call).0 } else { 0 };
-        self.free[call.group as usize] = begun + taken;
+        self.free[queue] = begun + taken;
         begun + taken
     }
 

@@ -19,8 +19,7 @@ use crate::training::step::Region;
 use crate::units::Picoseconds;
 
 const COMPUTING: u32 = 0;
-/// The stream of a group's collectives, of groups in their order. Parts of weights are gathered and reduced on one stream,
-/// whether they are of experts or not, as frameworks have it.
+/// The stream of the first queue of collectives, of which each has one ([`LayoutStep::queue`]).
 const GROUPS: u32 = 1;
 /// The streams of what comes and of what goes, by direction and by stage.
 const PIPELINE: u32 = GROUPS + RankGroup::ALL.len() as u32;
@@ -199,11 +198,7 @@ impl<'a> Writer<'a> {
         let GroupCall { group, kind, size } = call;
         let communicator = LayoutStep::communicator(group);
         let cost = self.step.cost_of_collective;
-        let of = match group {
-            RankGroup::ExpertShards => RankGroup::Shards,
-            other => other,
-        };
-        self.on_stream(GROUPS + of as u32, |rank| {
+        self.on_stream(GROUPS + LayoutStep::queue(group) as u32, |rank| {
             let mut last = rank.run_after(Operation::Join, after);
             if cost.0 > 0 {
                 last = rank.run(Operation::Delay { duration: cost });
