@@ -19,7 +19,7 @@ use crate::training::step::Region;
 use crate::units::Picoseconds;
 
 const COMPUTING: u32 = 0;
-/// The stream of the first queue of collectives, of which each has one ([`LayoutStep::queue`]).
+/// Gives the stream of the first queue of collectives ([`LayoutStep::queue`]); the others follow.
 const GROUPS: u32 = 1;
 /// The streams of what comes and of what goes, by direction and by stage.
 const PIPELINE: u32 = GROUPS + RankGroup::ALL.len() as u32;
