@@ -32,6 +32,8 @@ __all__ = [
     "LoraTargetName",
     "MappingName",
     "MemorySystemName",
+    "KernelName",
+    "KernelPrecisionName",
     "ModelPrecisionName",
     "NcclAlgorithmName",
     "NcclOperationName",
@@ -172,6 +174,10 @@ MemorySystemName: TypeAlias = Literal[
     "g-tsc",
     "zero-copy",
     "unified",
+]
+KernelName: TypeAlias = Literal["gemm", "attention", "decode", "experts"]
+KernelPrecisionName: TypeAlias = Literal[
+    "bf16", "fp16", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"
 ]
 ModelPrecisionName: TypeAlias = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls", "nvls-tree", "pat"]

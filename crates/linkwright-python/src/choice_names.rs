@@ -19,7 +19,7 @@ use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::BandwidthProfile;
 use linkwright::training::{
-    ContextExchange, FlagsOf, Kernels, ModelPrecision, Optimizer, Precision, Targets, Way,
+    ContextExchange, FlagsOf, KernelKind, KernelNumbers, Kernels, ModelPrecision, Optimizer, Precision, Targets, Way,
 };
 use pyo3::prelude::*;
 
@@ -38,7 +38,7 @@ use crate::training::framework_names;
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, export_format, fidelity, flags, framework, gpu_speed, import_format, kernels, links,
+/// collective, discipline, export_format, fidelity, flags, framework, gpu_speed, import_format, kernel, kernel_precision, kernels, links,
 /// litmus_test, lora_target, mapping, model_precision, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
 /// processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
 #[pyfunction]
@@ -61,6 +61,8 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("framework", framework_names()),
         ("gpu_speed", GpuSpeed::names()),
         ("import_format", import_format_names()),
+        ("kernel", KernelKind::names()),
+        ("kernel_precision", KernelNumbers::names()),
         ("kernels", Kernels::names()),
         ("links", WantedLinks::names()),
         ("litmus_test", Litmus::names()),

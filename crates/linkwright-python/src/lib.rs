@@ -27,6 +27,7 @@ mod gpu_place;
 mod gpu_run;
 mod gpu_workload;
 mod job;
+mod kernel_times;
 mod layout_search;
 mod layout_step;
 mod mapping;
@@ -112,6 +113,8 @@ mod _core {
     use crate::job::{
         Job, generate_jobs, profile_sensitivity, read_jobs, workload_names, workloads, write_jobs,
     };
+    #[pymodule_export]
+    use crate::kernel_times::{kernel_fields, kernel_time_terms, kernel_times};
     #[pymodule_export]
     use crate::layout_search::LayoutSearch;
     #[pymodule_export]

@@ -118,6 +118,8 @@ pub enum TrainingError {
     },
     /// A layout that a model, a batch or GPUs cannot have.
     ModelLayout(Diagnosis),
+    /// A kernel of a shape that there is not.
+    Kernel(Diagnosis),
     /// A model's training by a layout that a GPU has no memory for.
     TooLarge(Diagnosis),
     /// More samples than a GPU has memory for.
@@ -166,7 +168,7 @@ impl Diagnose for TrainingError {
                     .remedy(format!("give each from 1 to {MOST_EXTENT}, and fewer elements in all"))
             }
             Self::Gpu(error) => error.diagnosis(),
-            Self::ModelLayout(diagnosis) | Self::TooLarge(diagnosis) => diagnosis.clone(),
+            Self::ModelLayout(diagnosis) | Self::Kernel(diagnosis) | Self::TooLarge(diagnosis) => diagnosis.clone(),
             Self::Precision { error, instead } => Diagnosis::of(error.diagnosis().problem)
                 .remedy(format!("train with {}", instead.join(" or "))),
             Self::NoModel { gpu, server } => Diagnosis::of(format!(

@@ -30,6 +30,7 @@ mod flags;
 mod footprint;
 mod generation;
 mod joins;
+mod kernel_time;
 mod layer;
 mod layout;
 mod layout_step;
@@ -64,6 +65,10 @@ pub use flags::{FlagsOf, FrameworkFlags};
 pub use footprint::{Footprint, Holding, Keeping};
 pub use generation::GpuGeneration;
 pub use joins::{Join, Joins};
+pub use kernel_time::{
+    AttentionShape, DecodingShape, ExpertDraw, ExpertsShape, KernelGeneration, KernelGpu,
+    KernelKind, KernelNumbers, KernelShape, KernelTerms, KernelTime, ProductShape,
+};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};
 pub use layout_step::{

@@ -1,6 +1,7 @@
 //! Networks and steps as columns.
 
 use super::footprint::Footprint;
+use super::kernel_time::{KernelShape, KernelTime};
 use super::network::Network;
 use super::roofline::LayerTime;
 use crate::table::Table;
@@ -61,4 +62,19 @@ pub fn times(network: &Network, times: &[LayerTime]) -> Table {
         .with("forward", "s", seconds(|time| time.forward))
         .with("backward", "s", seconds(|time| time.backward))
         .with("update", "s", seconds(|time| time.update))
+}
+
+/// One row for each kernel that was asked alone: its operations, and how long it takes.
+#[must_use]
+pub fn kernels(kernels: &[(KernelShape, KernelTime)]) -> Table {
+    let seconds = |of: fn(&KernelTime) -> Picoseconds| {
+        kernels.iter().map(|(_, time)| of(time).as_seconds()).collect::<Vec<f64>>()
+    };
+    let operations = kernels.iter().map(|(shape, _)| 2.0 * shape.multiply_adds());
+    Table::new()
+        .with("operations", "", operations.collect::<Vec<_>>())
+        .with("kernel", "s", seconds(|time| time.kernel))
+        .with("cast", "s", seconds(|time| time.cast))
+        .with("host", "s", seconds(|time| time.host))
+        .with("time", "s", seconds(KernelTime::total))
 }

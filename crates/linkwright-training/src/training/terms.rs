@@ -14,7 +14,7 @@ use super::fast::FastReach;
 use super::generation::GpuGeneration;
 use super::roofline::GpuRates;
 
-mod values;
+pub(in crate::training) mod values;
 
 use values::{Amount, Count, Microseconds, Multiple, Share, Surplus};
 

@@ -7,7 +7,7 @@ use crate::units::Picoseconds;
 /// A time in a file of terms: microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
-pub(super) struct Microseconds(pub Picoseconds);
+pub(in crate::training) struct Microseconds(pub Picoseconds);
 
 impl TryFrom<f64> for Microseconds {
     type Error = String;
@@ -24,7 +24,7 @@ impl TryFrom<f64> for Microseconds {
 /// A part of a peak.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
-pub(super) struct Share(pub f64);
+pub(in crate::training) struct Share(pub f64);
 
 impl TryFrom<f64> for Share {
     type Error = String;
@@ -41,7 +41,7 @@ impl TryFrom<f64> for Share {
 /// A number of terms or kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
-pub(super) struct Amount(pub f64);
+pub(in crate::training) struct Amount(pub f64);
 
 impl TryFrom<f64> for Amount {
     type Error = String;
@@ -58,7 +58,7 @@ impl TryFrom<f64> for Amount {
 /// How many times as much as something.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
-pub(super) struct Multiple(pub f64);
+pub(in crate::training) struct Multiple(pub f64);
 
 impl TryFrom<f64> for Multiple {
     type Error = String;
@@ -75,7 +75,7 @@ impl TryFrom<f64> for Multiple {
 /// A count that is at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "u64")]
-pub(super) struct Count(pub u64);
+pub(in crate::training) struct Count(pub u64);
 
 impl TryFrom<u64> for Count {
     type Error = String;
@@ -92,7 +92,7 @@ impl TryFrom<u64> for Count {
 /// What comes to something besides it, as a share of it.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
-pub(super) struct Surplus(pub f64);
+pub(in crate::training) struct Surplus(pub f64);
 
 impl TryFrom<f64> for Surplus {
     type Error = String;

@@ -1,0 +1,56 @@
+//! Tells what of a GPU the time of kernels depends on.
+
+use super::generation::KernelGeneration;
+use super::numbers::KernelNumbers;
+use crate::diagnostic::Named;
+use crate::system::gpus::GpuModel;
+use crate::training::error::TrainingError;
+use crate::training::precision::Precision;
+use crate::training::units::Units;
+
+/// A GPU as kernels see it, with numbers of one kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelGpu {
+    /// Counts streaming multiprocessors, or compute units.
+    pub units: f64,
+    /// Cycles a second.
+    pub clock: f64,
+    /// Operations a second of the matrix units; a multiply-add is two.
+    pub peak: f64,
+    /// The same with numbers of 16 bits, which attention multiplies.
+    pub peak_of_16: f64,
+    /// Bytes a second of its memory.
+    pub memory: f64,
+    /// How its matrix units are fed.
+    pub generation: KernelGeneration,
+}
+
+impl KernelGpu {
+    /// Gives those of a model that multiplies such numbers.
+    ///
+    /// # Errors
+    /// A model whose file lacks what this needs, and numbers that it does not multiply, with those that it does.
+    pub fn of(model: &GpuModel, numbers: KernelNumbers) -> Result<Self, TrainingError> {
+        model.peak()?;
+        let peak = numbers.peak(model).map_err(|error| {
+            let takes = |other: &KernelNumbers| other.peak(model).is_ok();
+            let instead = KernelNumbers::ALL.into_iter().filter(takes).map(Named::name).collect();
+            TrainingError::Precision { error, instead }
+        })?;
+        let wide = KernelNumbers::Bf16.peak(model).or_else(|_| KernelNumbers::Fp16.peak(model));
+        let (peak, peak_of_16) = (peak.0 as f64, wide.unwrap_or(peak).0 as f64);
+        Ok(Self {
+            units: f64::from(Units::of(model, Precision::Fp16)?.count),
+            clock: f64::from(model.chip()?.clock) * 1e6,
+            peak,
+            peak_of_16,
+            memory: model.memory()?.bandwidth.0 as f64,
+            generation: KernelGeneration::of(model),
+        })
+    }
+
+    /// Operations a second of one multiprocessor.
+    pub(super) fn unit_peak(&self) -> f64 {
+        self.peak / self.units
+    }
+}

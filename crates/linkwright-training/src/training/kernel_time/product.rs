@@ -1,0 +1,154 @@
+//! Products of matrices, by blocks that take turns.
+//!
+//! A block makes a tile of results. Libraries have tiles of several shapes, and divide long sums over several blocks where tiles
+//! are fewer than multiprocessors; the parts are then added through memory. Kernels of some libraries take a tile of rows by
+//! their number alone ([`ProductTerms::rows`]): two multiprocessors that share their operands make one tile, and 257 rows
+//! take as long as 512.
+
+use serde::{Deserialize, Serialize};
+
+use super::beside;
+use super::gpu::KernelGpu;
+use super::numbers::KernelNumbers;
+use super::reach::ProductTerms;
+
+/// Multiplies a matrix of `rows` x `depth` by one of `depth` x `columns`: m, k and n of libraries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProductShape {
+    /// Rows of the first matrix and of the result (m).
+    pub rows: u64,
+    /// Columns of the second matrix and of the result (n).
+    pub columns: u64,
+    /// Terms of each sum (k).
+    pub depth: u64,
+}
+
+/// Rows and columns of a block's results, as libraries have them.
+const TILES: [[u64; 2]; 12] = [
+    [256, 128],
+    [128, 256],
+    [128, 128],
+    [64, 256],
+    [64, 128],
+    [128, 64],
+    [64, 64],
+    [32, 128],
+    [16, 128],
+    [16, 64],
+    [64, 32],
+    [32, 64],
+];
+/// Columns of a block where its rows are given.
+const COLUMNS: [u64; 3] = [64, 128, 256];
+/// Over how many blocks a sum is divided.
+const PARTS: [u64; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 32];
+/// Terms that a block adds at once, and at least where a sum is divided.
+const STEP: u64 = 64;
+const LEAST_PART: u64 = 128;
+/// One multiprocessor makes this many results at once; larger tiles are two's.
+const LARGEST: f64 = 256.0 * 128.0;
+/// A part of a sum has this many bytes where it is put down.
+const BYTES_OF_SUM: f64 = 4.0;
+/// A result has these.
+const BYTES_OF_RESULT: f64 = 2.0;
+
+impl ProductShape {
+    /// Gives the multiply-adds.
+    #[must_use]
+    pub fn multiply_adds(&self) -> u128 {
+        u128::from(self.rows) * u128::from(self.columns) * u128::from(self.depth)
+    }
+
+    /// Gives the seconds on a GPU, with operands as they are.
+    pub(super) fn seconds(
+        &self,
+        gpu: &KernelGpu,
+        numbers: KernelNumbers,
+        terms: &ProductTerms,
+    ) -> f64 {
+        let blocks = match terms.tile_rows(self.rows) {
+            None => {
+                TILES.into_iter().map(|tile| self.by_parts(gpu, numbers, terms, tile)).fold(
+                    f64::INFINITY,
+                    f64::min,
+                )
+            }
+            Some(rows) => COLUMNS
+                .into_iter()
+                .map(|columns| self.turns(gpu, numbers, terms, ([rows, columns], 1)))
+                .fold(f64::INFINITY, f64::min),
+        };
+        terms.least + beside(blocks, self.bytes(numbers) / (gpu.memory * terms.memory))
+    }
+
+    /// Counts what is read and written once.
+    fn bytes(&self, numbers: KernelNumbers) -> f64 {
+        let [m, n, k] = [self.rows, self.columns, self.depth].map(|it| it as f64);
+        (m * k + k * n) * numbers.bytes() + m * n * BYTES_OF_RESULT
+    }
+
+    /// The least seconds of blocks of a tile, over all divisions of their sums.
+    fn by_parts(
+        &self,
+        gpu: &KernelGpu,
+        numbers: KernelNumbers,
+        terms: &ProductTerms,
+        tile: [u64; 2],
+    ) -> f64 {
+        let fits = |parts: &u64| *parts == 1 || self.depth >= parts * LEAST_PART;
+        let results = self.rows as f64 * self.columns as f64;
+        let time = |parts: u64| {
+            let turns = self.turns(gpu, numbers, terms, (tile, parts));
+            if parts == 1 {
+                return turns;
+            }
+            turns + results * BYTES_OF_SUM * parts as f64 / gpu.memory
+        };
+        PARTS.into_iter().take_while(fits).map(time).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The seconds of all turns of blocks.
+    fn turns(
+        &self,
+        gpu: &KernelGpu,
+        numbers: KernelNumbers,
+        terms: &ProductTerms,
+        ([rows, columns], parts): ([u64; 2], u64),
+    ) -> f64 {
+        let area = (rows * columns) as f64;
+        // So many multiprocessors make one tile; each loads its part of the rows, and all columns.
+        let shared = (area / LARGEST).max(1.0);
+        let tiles = self.rows.div_ceil(rows) * self.columns.div_ceil(columns) * parts;
+        let turns = (tiles as f64 * shared / gpu.units).ceil();
+        let depth = (self.depth as f64 / parts as f64 / STEP as f64).ceil() * STEP as f64;
+        let multiplied = 2.0 * area / shared * depth / (gpu.unit_peak() * terms.share);
+        let loaded = (rows as f64 / shared + columns as f64) * depth * numbers.bytes()
+            / (terms.loaded * gpu.clock);
+        turns * (multiplied.max(loaded) + terms.start / gpu.clock)
+    }
+
+    /// Gives the seconds of making narrow numbers of the first matrix, a row by a block.
+    pub(super) fn cast(
+        &self,
+        gpu: &KernelGpu,
+        numbers: KernelNumbers,
+        terms: &ProductTerms,
+    ) -> f64 {
+        if !numbers.is_cast() {
+            return 0.0;
+        }
+        let [rows, depth] = [self.rows, self.depth].map(|it| it as f64);
+        let by_rows = rows * terms.cast_row / (gpu.units * gpu.clock);
+        by_rows.max(rows * depth * (2.0 + numbers.bytes()) / (gpu.memory * terms.memory))
+    }
+
+    /// Gives the seconds that the host of an inference engine takes to call it.
+    pub(super) fn host(&self, terms: &ProductTerms) -> f64 {
+        let Some(host) = terms.host else { return 0.0 };
+        if self.depth.is_multiple_of(128) && self.columns.is_multiple_of(64) {
+            if self.rows <= 17 { host.few } else { host.even }
+        } else {
+            host.odd
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Times of kernels alone: what has to hold for any.
