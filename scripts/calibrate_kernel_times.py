@@ -2,7 +2,7 @@
 
     python scripts/calibrate_kernel_times.py FOLDER [--keep]
 
-The folder holds tables that people published (`docs/concepts/calibration.md` names them): products,
+The folder holds `kernels/` with tables that people published (`docs/concepts/calibration.md` names them): products,
 attention and experts on an A100, an H100 and a B200, as an inference engine runs them. Writes
 `kernel_terms.toml` beside the model of kernels; the extension is to be built anew afterwards, which
 has the terms compiled in. `--keep` fits nothing and prints what the terms give.
@@ -15,35 +15,25 @@ errors of each GPU by the terms of the others.
 from __future__ import annotations
 
 import argparse
-import csv
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from accuracy.kernels import GENERATIONS, Kernel
+from accuracy.restate.kernels import every_kernel
 from linkwright import kernel_time_terms, kernel_times
 
 ROOT = Path(__file__).resolve().parents[1]
 TERMS = (
     ROOT / "crates/linkwright-training/src/training/kernel_time/kernel_terms.toml"
 )
-GPUS = {
-    "a100_sxm": ("ampere", "a100-sxm4-80gb"),
-    "h100_sxm": ("hopper", "h100-sxm5-80gb"),
-    "b200_sxm": ("blackwell", "b200-sxm6-180gb"),
-}
-PRECISIONS = {"bfloat16": "bf16", "fp8": "fp8", "fp8_block": "fp8-block", "nvfp4": "nvfp4"}
-TABLES = {
-    "gemm": "gemm",
-    "attention": "context-attention",
-    "decode": "generation-attention",
-    "experts": "moe",
-}
 # Terms that are fitted, by the section's name; the others are choices that stand in the file.
 FREE = {
     "product": ("share", "loaded", "start", "least", "memory", "cast-row"),
@@ -63,8 +53,8 @@ FREE = {
 }
 SECTIONS = {"gemm": "product", "experts": "experts", "attention": "attention", "decode": "decoding"}
 DAMPED = 0.05
-# What an attention's table holds that is not the library's kernel of most rows.
-OTHERS = ("triton", "fa4", "trtllmdecode")
+# Attention that is not by the kernel of most rows.
+OTHERS = ("triton_attn", "fa4", "context_attention/vllm_flashinfer_trtllmdecode")
 
 Terms = dict[str, dict[str, object]]
 
@@ -82,15 +72,16 @@ class Table:
     @property
     def section(self) -> tuple[str, ...]:
         """Where the terms of this table stand."""
-        generation, _ = GPUS[self.gpu]
+        generation = GENERATIONS[self.gpu]
         name = SECTIONS[self.kernel]
         own = (self.precision,) if name in ("product", "experts") else ()
         return (generation, name, *own)
 
     def predicted(self, text: str) -> NDArray[np.float64]:
         """Seconds by terms."""
-        _, model = GPUS[self.gpu]
-        times = kernel_times(self.kernel, self.shapes, model, self.precision, text)
+        kind: Any = self.kernel
+        numbers: Any = self.precision
+        times = kernel_times(kind, self.shapes, self.gpu, numbers, text)
         return np.asarray(pa.table(times)["time"], dtype=float)
 
     def errors(self, text: str) -> NDArray[np.float64]:
@@ -115,7 +106,7 @@ def main() -> None:
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for table in tables:
         own = np.abs(np.expm1(table.errors(text)))
-        others = np.abs(np.expm1(table.errors(without(terms, GPUS[table.gpu][0]))))
+        others = np.abs(np.expm1(table.errors(without(terms, GENERATIONS[table.gpu]))))
         print(
             f"| {table.gpu} | {table.kernel} | {table.precision} | {len(own)} | "
             f"{np.median(own):.1%} | {np.quantile(own, 0.9):.1%} | {np.median(others):.1%} |"
@@ -124,67 +115,20 @@ def main() -> None:
 
 def read(folder: Path) -> Iterator[Table]:
     """Reads the tables of a folder, each kind of numbers apart."""
-    for gpu in GPUS:
-        for kernel, file in TABLES.items():
-            found: dict[str, list[tuple[str, float]]] = {}
-            with (folder / f"{gpu}-{file}.csv").open(newline="") as lines:
-                for row in csv.DictReader(lines):
-                    precision = numbers(kernel, row)
-                    if precision and not is_other(gpu, row):
-                        shape = SHAPES[kernel](row)
-                        found.setdefault(precision, []).append((shape, float(row["latency"])))
-            for precision, rows in found.items():
-                shapes, times = zip(*rows, strict=True)
-                yield Table(gpu, kernel, precision, shapes, np.array(times) * 1e-3)
+    found: dict[tuple[str, str, str], list[Kernel]] = {}
+    for row in every_kernel(folder):
+        kernel = row.kernel
+        if not kernel.unaskable and not is_other(row.engine):
+            key = (kernel.gpu, kernel.kind, kernel.numbers)
+            found.setdefault(key, []).append(kernel)
+    for (gpu, kind, precision), own in found.items():
+        shapes = tuple(kernel.shape for kernel in own)
+        yield Table(gpu, kind, precision, shapes, np.array([kernel.time for kernel in own]))
 
 
-def is_other(gpu: str, row: Mapping[str, str]) -> bool:
+def is_other(engine: str) -> bool:
     """Says whether a row is of a kernel that the engine takes where its usual one cannot."""
-    source = row["kernel_source"]
-    decodes = row["op_name"].startswith("generation") and "trtllmdecode" in source
-    return "attention" in row["op_name"] and not decodes and any(it in source for it in OTHERS)
-
-
-def numbers(kernel: str, row: Mapping[str, str]) -> str | None:
-    """Names the numbers that a row's kernel multiplies; none where only weights are narrow."""
-    if kernel in ("attention", "decode"):
-        return "bf16"
-    return PRECISIONS.get(row["gemm_dtype" if kernel == "gemm" else "moe_dtype"])
-
-
-def of_product(row: Mapping[str, str]) -> str:
-    """Writes the shape of a product."""
-    return f"{row['m']}x{row['n']}x{row['k']}"
-
-
-def of_attention(row: Mapping[str, str]) -> str:
-    """Writes the shape of attention: over a context, or of a token behind others."""
-    is_new = row["op_name"].startswith("generation")
-    tokens = int(row["isl"]) + (int(row["step"]) if is_new else 0)
-    cache = "fp8" if row["kv_cache_dtype"] == "fp8" else "bf16"
-    return (
-        f"batch={row['batch_size']},tokens={tokens},heads={row['num_heads']},"
-        f"kv-heads={row['num_key_value_heads']},head={row['head_dim']},"
-        f"window={row.get('window_size') or 0},cache={cache}"
-    )
-
-
-def of_experts(row: Mapping[str, str]) -> str:
-    """Writes the shape of experts."""
-    draw = row["distribution"].replace("power_law_", "power-law:")
-    return (
-        f"tokens={row['num_tokens']},hidden={row['hidden_size']},inner={row['inter_size']},"
-        f"top={row['topk']},experts={row['num_experts']},ep={row['moe_ep_size']},"
-        f"tp={row['moe_tp_size']},draw={draw}"
-    )
-
-
-SHAPES = {
-    "gemm": of_product,
-    "attention": of_attention,
-    "decode": of_attention,
-    "experts": of_experts,
-}
+    return any(name in engine for name in OTHERS)
 
 
 def at(terms: Terms, section: Sequence[str]) -> dict[str, object]:

@@ -1,27 +1,33 @@
-"""Holds kernels of networks, as `train` times them, against kernels that were measured alone."""
+"""Holds kernels alone, as `train --kernel` times them, against kernels that were measured."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
-from accuracy.networks import attention_network, product_network
+import pyarrow as pa
+
 from accuracy.rows import Errors, Row, Series, errors_of, worst_first
 from accuracy.tables import STORED, table
-from accuracy.training import DOES_NOT_FIT, servers_of
-from linkwright import NeuralNetwork, TrainingStep, choice_names, training_terms
+from linkwright import choice_names, kernel_time_terms, kernel_times
 from linkwright.errors import LinkwrightError
-from linkwright.studies.training.terms import changed
 
-KERNELS = "kernels of networks"
+KERNELS = "kernels alone"
+OTHERS = "kernels alone, by terms of other GPUs"
 SAMPLE_FILE = "kernels-sample.csv"
 GROUPS = "kernels-groups.csv"
 KIND = "kernel"
-# Where groups of sizes end.
-SIZES = (16, 256, 4096, 1 << 20)
-# Of a series in the sample; a series is asked about at once.
-ROWS_OF_A_SERIES = 32
+# Generations whose terms a GPU's rows set.
+GENERATIONS = {
+    "A100-SXM4-80GB": "ampere",
+    "H100-SXM5-80GB": "hopper",
+    "B200-SXM6-180GB": "blackwell",
+}
+# Milliseconds where groups of lengths end.
+LENGTHS = (0.02, 0.1, 1.0, 1e9)
 
 
 @dataclass(frozen=True)
@@ -43,104 +49,76 @@ class Kernel:
     @property
     def facets(self) -> dict[str, str]:
         """Names the groups that it counts in."""
-        gpu = self.gpu.split("-")[0]
-        found = {KIND: f"{self.kind}, {self.numbers}, {gpu}"}
-        if not self.unaskable:
-            what, size = (
-                ("rows", self.sizes[0]) if self.kind == "product" else ("tokens", self.sizes[1])
-            )
-            most = next(most for most in SIZES if size <= most)
-            found["size"] = f"{self.kind} of {what} up to {most:,}"
-        return found
-
-    def ask(self) -> Row:
-        """Asks how long the kernel takes."""
-        refusal, expected = self.unaskable, None
-        if not refusal:
-            try:
-                expected = forward(self.network, self.gpu, self.samples, self.numbers)
-            except LinkwrightError as error:
-                refusal = DOES_NOT_FIT if "GiB" in error.problem else error.problem.split(": ")[0]
-        return Row(self.time, expected, self.facets, refusal=refusal)
+        most = next(most for most in LENGTHS if self.time * 1e3 <= most)
+        length = f"up to {most:g} ms" if most < LENGTHS[-1] else f"above {LENGTHS[-2]:g} ms"
+        return {
+            KIND: f"{self.kind}, {self.numbers}, {self.gpu.split('-')[0]}",
+            "length": f"{self.kind} {length}",
+        }
 
     @property
     def unaskable(self) -> str:
-        """Says why `train` has no such kernel; nothing where it has."""
-        if self.kind not in ("product", "attention"):
-            return f"`train` has no {self.kind}"
-        if self.numbers not in choice_names()["precision"]:
-            return f"`train` has no {self.kind} in {self.numbers}"
+        """Says why `train --kernel` has no such kernel; nothing where it has."""
+        if self.numbers not in choice_names()["kernel_precision"]:
+            return f"{self.kind} in {self.numbers}: weights alone are narrow"
         return ""
-
-    @property
-    def network(self) -> NeuralNetwork:
-        """Gives a network of that kernel alone."""
-        if self.kind == "product":
-            rows, columns, depth = self.sizes
-            return product_network(rows, columns, depth)
-        _, tokens, heads, key_heads, width = self.sizes
-        return attention_network(tokens, heads, key_heads, width)
-
-    @property
-    def samples(self) -> int:
-        """Gives the samples of a step that has the kernel once."""
-        return 1 if self.kind == "product" else self.sizes[0]
-
-    @property
-    def sizes(self) -> list[int]:
-        """Gives the sizes of its shape."""
-        return [int(size) for size in self.shape.split("x")]
 
 
 @cache
-def terms() -> str:
-    """Gives the terms of kernels whose weights are not cast before."""
-    return changed(training_terms(), {"framework.pytorch": {"casts_weights": "false"}})
+def terms_without(generation: str) -> str:
+    """Gives the terms as if the kernels of a generation had not been measured."""
+    lines, keeps = [], True
+    for line in kernel_time_terms().splitlines():
+        if line.startswith("["):
+            keeps = line.strip("[]").split(".")[0] != generation
+        lines.append(line if keeps else "")
+    text = "\n".join(lines)
+    tomllib.loads(text)
+    return text
 
 
-def forward(network: NeuralNetwork, gpu: str, samples: int, precision: str) -> float:
-    """Gives the seconds of a network's forward pass on one GPU.
-
-    Raises:
-        MachineError: If the GPU's model is not known well enough.
-        SimulationError: If the step does not fit.
-    """
-    step = TrainingStep(
-        network,
-        servers_of(gpu, 1),
-        [0],
-        batch=samples,
-        precision=precision,  # type: ignore[arg-type]
-        optimizer="sgd",
-        terms=terms(),
-    )
-    [model] = step.models
-    return step.computing(model)[0]
+def times(kernels: Sequence[Kernel], *, by_others: bool) -> list[float]:
+    """Gives the seconds of kernels of one kind, in one kind of numbers, on one GPU."""
+    first = kernels[0]
+    terms = terms_without(GENERATIONS[first.gpu]) if by_others else None
+    kind: Any = first.kind
+    numbers: Any = first.numbers
+    found = kernel_times(kind, [it.shape for it in kernels], first.gpu, numbers, terms)
+    return [float(time) for time in pa.table(found)["time"].to_pylist()]
 
 
 def series() -> Iterator[Series]:
-    """Lists the kernels of the sample, some at a time."""
-    kernels = [Kernel.of(line) for line in table(STORED / SAMPLE_FILE)]
+    """Lists the kernels of the sample by groups, with their own terms and with those of others."""
     groups: dict[str, list[Kernel]] = {}
-    for kernel in kernels:
+    for kernel in map(Kernel.of, table(STORED / SAMPLE_FILE)):
         groups.setdefault(kernel.facets[KIND], []).append(kernel)
     for name, own in groups.items():
-        for start in range(0, len(own), ROWS_OF_A_SERIES):
-            part = own[start : start + ROWS_OF_A_SERIES]
-            yield Series(KERNELS, f"{name}, from {start}", partial(ask_all, part))
+        yield Series(KERNELS, name, partial(ask_all, own))
+    for name, own in groups.items():
+        if not own[0].unaskable:
+            yield Series(OTHERS, name, partial(ask_all, own, by_others=True))
 
 
-def ask_all(kernels: Sequence[Kernel]) -> list[Row]:
-    """Asks about kernels one after another."""
-    return [kernel.ask() for kernel in kernels]
+def ask_all(kernels: Sequence[Kernel], *, by_others: bool = False) -> list[Row]:
+    """Asks how long kernels take that differ in their shapes alone."""
+    refusal, expected = kernels[0].unaskable, [None] * len(kernels)
+    if not refusal:
+        try:
+            expected = times(kernels, by_others=by_others)  # type: ignore[assignment]
+        except LinkwrightError as error:
+            refusal = error.problem
+    return [
+        Row(kernel.time, time, kernel.facets, refusal=refusal)
+        for kernel, time in zip(kernels, expected, strict=True)
+    ]
 
 
 def group_rows(kernels: Sequence[Kernel]) -> list[dict[str, str]]:
     """Asks about all kernels, and gives a line of our table for each group."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[Kernel]] = {}
     for kernel in kernels:
-        groups.setdefault(kernel.facets[KIND], []).append(kernel.ask())
-    found = worst_first({name: errors_of(rows) for name, rows in groups.items()})
+        groups.setdefault(kernel.facets[KIND], []).append(kernel)
+    found = worst_first({name: errors_of(ask_all(own)) for name, own in groups.items()})
     return [{KIND: name, **shown(errors)} for name, errors in found.items()]
 
 

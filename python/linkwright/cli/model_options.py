@@ -246,7 +246,8 @@ GpuFile = Annotated[
     typer.Option(
         "--gpu",
         rich_help_panel=OF_GPUS,
-        metavar="FILE",
-        help="Sections of a GPU's file that replace those of the GPUs' model (TOML).",
+        metavar="FILE|NAME",
+        help="Sections of a GPU's file that replace those of the GPUs' model (TOML); of --kernel a "
+        "GPU's name, or its whole file.",
     ),
 ]

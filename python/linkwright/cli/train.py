@@ -18,6 +18,7 @@ from linkwright import (
 )
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
+from linkwright.cli.kernels import Kernel, Shapes, print_kernels
 from linkwright.cli.model_options import (
     Again,
     AsyncTensor,
@@ -92,16 +93,22 @@ def _ways(text: str) -> list[str]:
     return list(dict.fromkeys(ways))
 
 
+def _precisions() -> list[str]:
+    """Lists the numbers of networks and models, and those of kernels alone."""
+    names = choice_names()
+    return list(dict.fromkeys([*names["model_precision"], *names["kernel_precision"]]))
+
+
 def train_command(
     network: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="NETWORK|MODEL|FILE",
             help=f"What is trained: {', '.join(_networks())}, or your own file (TOML); or a "
             f"language model: {', '.join(_models())}, or a Hugging Face config.json.",
             autocompletion=_trained,
         ),
-    ],
+    ] = None,
     machine: MachineName = "dgx1-v100",
     servers: Annotated[
         int | None,
@@ -141,7 +148,7 @@ def train_command(
         typer.Option(
             help="The numbers that are multiplied; fp32 if absent, bf16 of a model, which takes "
             "fp8, mxfp8 and nvfp4, too.",
-            **choice("precision", choice_names()["model_precision"]),
+            **choice("precision", _precisions()),
         ),
     ] = None,
     gradients: Annotated[
@@ -247,6 +254,8 @@ def train_command(
     gpu_memory: GpuMemory = None,
     gpu_bandwidth: GpuBandwidth = None,
     gpu: GpuFile = None,
+    kernel: Kernel = None,
+    shape: Shapes = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -256,6 +265,13 @@ def train_command(
     between them is played over its links, by NCCL, by a planner, or by another way. Of a language
     model it tells the groups of a layout and each GPU's memory, and the time where it is predicted.
     """
+    if kernel is not None:
+        _refuse({"NETWORK": network, "--output": to}, "a kernel is timed alone; leave it out")
+        print_kernels(kernel, shape, gpu, precision, json=json)
+        return
+    _refuse({"--shape": shape}, "say which --kernel has it")
+    if network is None:
+        raise typer.BadParameter("name a network or a model, or a --kernel.")
     if gpus is not None and on is not None:
         raise typer.BadParameter("--on names the GPUs that --gpus counts; leave one out.")
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from accuracy.kernels import GROUPS, SAMPLE_FILE, Kernel, group_rows
@@ -17,33 +18,44 @@ GPUS = {
     "b200_sxm": ("B200-SXM6-180GB", "vllm/0.24.0"),
 }
 FILES = {
-    "gemm": "product",
+    "gemm": "gemm",
     "context-attention": "attention",
-    "generation-attention": "attention of a new token",
+    "generation-attention": "decode",
     "moe": "experts",
 }
+NUMBERS = {"bfloat16": "bf16", "fp8_block": "fp8-block"}
 
 
 def kernels(folder: Path) -> None:
     """Writes the sample, and asks about all rows once to write the errors of groups."""
     rows = list(every_kernel(folder))
-    sample = [row for _, row, at in rows if at % STRIDE == 0]
+    sample = [row.line for row in rows if row.at % STRIDE == 0]
     write_table(
         SAMPLE_FILE,
-        f"Kernels alone: each {STRIDE}th row of each published table. A shape is rows x columns x\n"
-        "depth of a product; samples x tokens x heads x heads of keys x head width of attention.\n"
+        f"Kernels alone: each {STRIDE}th row of each published table. Shapes are texts of\n"
+        "`train --kernel`.\n"
         f"The sources are folders of {CONFIGURATOR}.",
         sample,
     )
     write_table(
         GROUPS,
         "Errors over all published rows of kernels, as they were when these tables were restated.",
-        group_rows([kernel for kernel, _, _ in rows]),
+        group_rows([row.kernel for row in rows]),
     )
 
 
-def every_kernel(folder: Path) -> Iterator[tuple[Kernel, dict[str, str], int]]:
-    """Reads every kernel, with its line of our table and its place in the file."""
+@dataclass(frozen=True)
+class Published:
+    """Holds a published row: its kernel, its line in our table, its place in its file, and whose kernel ran."""
+
+    kernel: Kernel
+    line: dict[str, str]
+    at: int
+    engine: str
+
+
+def every_kernel(folder: Path) -> Iterator[Published]:
+    """Reads every kernel of the published tables."""
     for system, (gpu, release) in GPUS.items():
         for name, kind in FILES.items():
             path = folder / "kernels" / f"{system}-{name}.csv"
@@ -57,26 +69,49 @@ def every_kernel(folder: Path) -> Iterator[tuple[Kernel, dict[str, str], int]]:
                     "microseconds": f"{float(row['latency']) * 1e3:.5g}",
                     "source": f"{system}/{release}",
                 }
-                yield Kernel.of(line), line, at
+                engine = f"{row['op_name']}/{row['kernel_source']}"
+                yield Published(Kernel.of(line), line, at, engine)
 
 
 def told(kind: str, row: dict[str, str]) -> tuple[str, str]:
     """Gives the numbers of a kernel and its shape."""
-    if kind == "product":
+    if kind == "gemm":
         return short(row["gemm_dtype"]), f"{row['m']}x{row['n']}x{row['k']}"
     if kind == "experts":
-        names = ("num_tokens", "hidden_size", "inter_size", "topk", "num_experts")
-        return short(row["moe_dtype"]), "x".join(row[name] for name in names)
-    names = ("batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim")
-    numbers = short(row["attn_dtype"])
-    if row["kv_cache_dtype"] != row["attn_dtype"]:
-        numbers += f", keys in {short(row['kv_cache_dtype'])}"
-    if row.get("window_size", "0") != "0":
-        numbers += ", a window"
-    shape = "x".join(row[name] for name in names)
-    return numbers, f"{shape} after {row['step']}" if row["step"] != "0" else shape
+        return short(row["moe_dtype"]), of_experts(row)
+    return short(row["attn_dtype"]), of_attention(row, is_new=kind == "decode")
+
+
+def of_attention(row: dict[str, str], *, is_new: bool) -> str:
+    """Writes the shape of attention: within sequences, or of a token behind others."""
+    tokens = int(row["isl"]) + (int(row["step"]) if is_new else 0)
+    parts = {
+        "batch": row["batch_size"],
+        "tokens": tokens,
+        "heads": row["num_heads"],
+        "kv-heads": row["num_key_value_heads"],
+        "head": row["head_dim"],
+        "window": row.get("window_size", "0"),
+        "cache": short(row["kv_cache_dtype"]),
+    }
+    return ",".join(f"{name}={value}" for name, value in parts.items())
+
+
+def of_experts(row: dict[str, str]) -> str:
+    """Writes the shape of experts."""
+    parts = {
+        "tokens": row["num_tokens"],
+        "hidden": row["hidden_size"],
+        "inner": row["inter_size"],
+        "top": row["topk"],
+        "experts": row["num_experts"],
+        "ep": row["moe_ep_size"],
+        "tp": row["moe_tp_size"],
+        "draw": row["distribution"].replace("power_law_", "power-law:"),
+    }
+    return ",".join(f"{name}={value}" for name, value in parts.items())
 
 
 def short(name: str) -> str:
     """Names numbers as Linkwright does."""
-    return name.replace("bfloat16", "bf16").replace("_", " ")
+    return NUMBERS.get(name, name)

@@ -47,6 +47,7 @@ use crate::units::Picoseconds;
 
 use super::family::{LayerFamily, Pass, Passes};
 use super::fast::{Calculated, FastWork, works};
+use super::kernel_time::MatrixKernels;
 use super::shared_memory::SharedMemory;
 use super::terms::KernelReach;
 use kernel::{Kernel, Kernels, Operands};
@@ -138,6 +139,40 @@ impl Roofline {
         };
         let all = backward.into_iter().chain([kernels.forward]);
         all.fold([0; 2], |[read, written], it| [read + it.bytes - it.stored, written + it.stored])
+    }
+
+    /// Gives the kernels of matrix units, of linear layers whose numbers may be narrow; none on plain cores.
+    pub(super) fn matrix_kernels(&self, is_narrow: bool) -> Option<MatrixKernels> {
+        let (gpu, numbers) = self.gpu.matrix_units(is_narrow)?;
+        Some(MatrixKernels { gpu, numbers })
+    }
+
+    /// How many times as long products take whose rows do not all start at a multiple of 16 bytes.
+    pub(super) fn unaligned(&self, work: &LayerWork) -> f64 {
+        let operands = self.operands(work);
+        if [work.columns, work.columns_read].iter().all(|it| operands.are_aligned(*it)) {
+            1.0
+        } else {
+            self.reach.unaligned[usize::from(self.gpu.number > 2)]
+        }
+    }
+
+    /// Gives the picoseconds, forward and backward, of work that multiplies no matrices, where one kernel does all of it and
+    /// nothing is copied or cast besides.
+    pub(super) fn in_one_kernel(&self, work: &LayerWork, samples: u64) -> [u64; 2] {
+        let Kernels { forward, back, .. } =
+            Kernels::of(work, samples.into(), self.operands(work));
+        [forward, back].map(|kernel| self.kernel(kernel, Pass::default()))
+    }
+
+    /// Gives the picoseconds of making narrow numbers of others, where a kernel before writes them and where one of its own
+    /// reads them.
+    pub(super) fn casts(&self, numbers: u128) -> [u64; 2] {
+        let Some(_) = self.gpu.narrow else { return [0; 2] };
+        let cast = Operands { number: self.gpu.number, narrow: self.gpu.narrow }.cast(numbers);
+        let written = Kernel { bytes: cast.stored, ..cast };
+        let seconds = self.moved(written.bytes as f64, written.stored as f64, 1.0);
+        [Picoseconds::from_seconds(seconds).0, self.kernel(cast, Pass::default())]
     }
 
     /// What layers of a family take, with these numbers.

@@ -36,6 +36,12 @@ impl KernelGeneration {
         }
     }
 
+    /// Whether attention that reaches most of its peak is written for it alone.
+    #[must_use]
+    pub const fn has_own_attention(self) -> bool {
+        matches!(self, Self::Hopper | Self::Blackwell)
+    }
+
     /// Lists whose terms are taken where it has none of its own, the nearest first.
     #[must_use]
     pub const fn nearest(self) -> [Self; 4] {

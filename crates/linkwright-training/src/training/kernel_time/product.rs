@@ -43,10 +43,14 @@ const COLUMNS: [u64; 3] = [64, 128, 256];
 /// Over how many blocks a sum is divided.
 const PARTS: [u64; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 32];
 /// Terms that a block adds at once, and at least where a sum is divided.
-const STEP: u64 = 64;
+const STEP: f64 = 64.0;
 const LEAST_PART: u64 = 128;
 /// One multiprocessor makes this many results at once; larger tiles are two's.
 const LARGEST: f64 = 256.0 * 128.0;
+/// A block of scales covers so many columns and terms, of which a kernel needs multiples.
+const SCALED: [u64; 2] = [64, 128];
+/// Up to so many rows a kernel for few of them is called.
+const FEW: u64 = 17;
 /// A part of a sum has this many bytes where it is put down.
 const BYTES_OF_SUM: f64 = 4.0;
 /// A result has these.
@@ -57,74 +61,6 @@ impl ProductShape {
     #[must_use]
     pub fn multiply_adds(&self) -> u128 {
         u128::from(self.rows) * u128::from(self.columns) * u128::from(self.depth)
-    }
-
-    /// Gives the seconds on a GPU, with operands as they are.
-    pub(super) fn seconds(
-        &self,
-        gpu: &KernelGpu,
-        numbers: KernelNumbers,
-        terms: &ProductTerms,
-    ) -> f64 {
-        let blocks = match terms.tile_rows(self.rows) {
-            None => {
-                TILES.into_iter().map(|tile| self.by_parts(gpu, numbers, terms, tile)).fold(
-                    f64::INFINITY,
-                    f64::min,
-                )
-            }
-            Some(rows) => COLUMNS
-                .into_iter()
-                .map(|columns| self.turns(gpu, numbers, terms, ([rows, columns], 1)))
-                .fold(f64::INFINITY, f64::min),
-        };
-        terms.least + beside(blocks, self.bytes(numbers) / (gpu.memory * terms.memory))
-    }
-
-    /// Counts what is read and written once.
-    fn bytes(&self, numbers: KernelNumbers) -> f64 {
-        let [m, n, k] = [self.rows, self.columns, self.depth].map(|it| it as f64);
-        (m * k + k * n) * numbers.bytes() + m * n * BYTES_OF_RESULT
-    }
-
-    /// The least seconds of blocks of a tile, over all divisions of their sums.
-    fn by_parts(
-        &self,
-        gpu: &KernelGpu,
-        numbers: KernelNumbers,
-        terms: &ProductTerms,
-        tile: [u64; 2],
-    ) -> f64 {
-        let fits = |parts: &u64| *parts == 1 || self.depth >= parts * LEAST_PART;
-        let results = self.rows as f64 * self.columns as f64;
-        let time = |parts: u64| {
-            let turns = self.turns(gpu, numbers, terms, (tile, parts));
-            if parts == 1 {
-                return turns;
-            }
-            turns + results * BYTES_OF_SUM * parts as f64 / gpu.memory
-        };
-        PARTS.into_iter().take_while(fits).map(time).fold(f64::INFINITY, f64::min)
-    }
-
-    /// The seconds of all turns of blocks.
-    fn turns(
-        &self,
-        gpu: &KernelGpu,
-        numbers: KernelNumbers,
-        terms: &ProductTerms,
-        ([rows, columns], parts): ([u64; 2], u64),
-    ) -> f64 {
-        let area = (rows * columns) as f64;
-        // So many multiprocessors make one tile; each loads its part of the rows, and all columns.
-        let shared = (area / LARGEST).max(1.0);
-        let tiles = self.rows.div_ceil(rows) * self.columns.div_ceil(columns) * parts;
-        let turns = (tiles as f64 * shared / gpu.units).ceil();
-        let depth = (self.depth as f64 / parts as f64 / STEP as f64).ceil() * STEP as f64;
-        let multiplied = 2.0 * area / shared * depth / (gpu.unit_peak() * terms.share);
-        let loaded = (rows as f64 / shared + columns as f64) * depth * numbers.bytes()
-            / (terms.loaded * gpu.clock);
-        turns * (multiplied.max(loaded) + terms.start / gpu.clock)
     }
 
     /// Gives the seconds of making narrow numbers of the first matrix, a row by a block.
@@ -145,10 +81,71 @@ impl ProductShape {
     /// Gives the seconds that the host of an inference engine takes to call it.
     pub(super) fn host(&self, terms: &ProductTerms) -> f64 {
         let Some(host) = terms.host else { return 0.0 };
-        if self.depth.is_multiple_of(128) && self.columns.is_multiple_of(64) {
-            if self.rows <= 17 { host.few } else { host.even }
+        if self.depth.is_multiple_of(SCALED[1]) && self.columns.is_multiple_of(SCALED[0]) {
+            if self.rows <= FEW { host.few } else { host.even }
         } else {
             host.odd
         }
+    }
+}
+
+/// Products of one shape that one kernel makes on a GPU, with operands as they are.
+pub(super) struct Products<'a> {
+    pub shape: ProductShape,
+    pub matrices: u64,
+    pub gpu: &'a KernelGpu,
+    pub numbers: KernelNumbers,
+    pub terms: &'a ProductTerms,
+    /// Units reach this part of their peak at most.
+    pub most: f64,
+}
+
+impl Products<'_> {
+    /// Gives the seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        let least = |times: &mut dyn Iterator<Item = f64>| times.fold(f64::INFINITY, f64::min);
+        let blocks = match self.terms.tile_rows(self.shape.rows) {
+            None => least(&mut TILES.into_iter().map(|tile| self.by_parts(tile))),
+            Some(rows) => {
+                least(&mut COLUMNS.into_iter().map(|columns| self.turns([rows, columns], 1)))
+            }
+        };
+        self.terms.least + beside(blocks, self.bytes() / (self.gpu.memory * self.terms.memory))
+    }
+
+    /// Counts what is read and written once.
+    fn bytes(&self) -> f64 {
+        let ProductShape { rows, columns, depth } = self.shape;
+        let [m, n, k] = [rows, columns, depth].map(|it| it as f64);
+        let one = (m * k + k * n) * self.numbers.bytes() + m * n * BYTES_OF_RESULT;
+        one * self.matrices as f64
+    }
+
+    /// The least seconds of blocks of a tile, over all divisions of their sums.
+    fn by_parts(&self, tile: [u64; 2]) -> f64 {
+        let ProductShape { rows, columns, depth } = self.shape;
+        let fits = |parts: &u64| *parts == 1 || depth >= parts * LEAST_PART;
+        let results = rows as f64 * columns as f64 * self.matrices as f64;
+        let time = |parts: u64| {
+            let added = if parts > 1 { results * BYTES_OF_SUM * parts as f64 } else { 0.0 };
+            self.turns(tile, parts) + added / self.gpu.memory
+        };
+        PARTS.into_iter().take_while(fits).map(time).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The seconds of all turns of blocks.
+    fn turns(&self, [rows, columns]: [u64; 2], parts: u64) -> f64 {
+        let Self { shape, gpu, terms, .. } = self;
+        let area = (rows * columns) as f64;
+        // So many multiprocessors make one tile; each loads its part of the rows, and all columns.
+        let shared = (area / LARGEST).max(1.0);
+        let tiles = shape.rows.div_ceil(rows) * shape.columns.div_ceil(columns) * parts;
+        let turns = (tiles as f64 * self.matrices as f64 * shared / gpu.units).ceil();
+        let depth = (shape.depth as f64 / parts as f64 / STEP).ceil() * STEP;
+        let reached = gpu.unit_peak() * terms.share.min(self.most);
+        let multiplied = 2.0 * area / shared * depth / reached;
+        let loaded = (rows as f64 / shared + columns as f64) * depth * self.numbers.bytes()
+            / (terms.loaded * gpu.clock);
+        turns * (multiplied.max(loaded) + terms.start / gpu.clock)
     }
 }

@@ -7,7 +7,7 @@ use super::decoding::DecodingShape;
 use super::experts::ExpertsShape;
 use super::gpu::KernelGpu;
 use super::numbers::KernelNumbers;
-use super::product::ProductShape;
+use super::product::{ProductShape, Products};
 use super::terms::KernelTerms;
 use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
@@ -67,7 +67,9 @@ impl KernelShape {
             Self::Product(shape) => {
                 let terms = terms.product(generation, numbers);
                 KernelTime {
-                    kernel: picoseconds(shape.seconds(gpu, numbers, terms)),
+                    kernel: picoseconds(
+                        Products { shape: *shape, matrices: 1, gpu, numbers, terms, most: 1.0 }.seconds(),
+                    ),
                     cast: picoseconds(shape.cast(gpu, numbers, terms)),
                     host: picoseconds(shape.host(terms)),
                 }

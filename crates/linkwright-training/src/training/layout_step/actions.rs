@@ -1,11 +1,10 @@
 //! Orders a GPU's work in a block, forward and backward: pieces with their times, and recomputation.
 
+use super::kernel_times::KernelTimes;
 use super::pieces::{GroupCall, Hidden, Meeting, Piece};
-use super::works::TokenWork;
 use crate::program::CollectiveKind;
 use crate::training::layout::RankGroup;
 use crate::training::memory::{Module, Recompute};
-use crate::training::roofline::Roofline;
 use crate::units::{Bytes, Picoseconds};
 
 /// Something that a GPU does behind what it did before.
@@ -30,10 +29,10 @@ pub(super) struct Actions {
 impl Actions {
     /// Those of pieces; `again` says which part of a piece's forward pass the backward pass repeats, by its name, and
     /// whether a collective is repeated.
-    pub(super) fn of(pieces: &[Piece], roofline: &Roofline, again: &Again<'_>) -> Self {
+    pub(super) fn of(pieces: &[Piece], times: KernelTimes<'_>, again: &Again<'_>) -> Self {
         let mut forward = Row::default();
         let mut backward = Row::default();
-        let timed: Vec<Timed> = pieces.iter().map(|piece| Timed::of(piece, roofline)).collect();
+        let timed: Vec<Timed> = pieces.iter().map(|piece| Timed::of(piece, times)).collect();
         for piece in &timed {
             piece.forward(&mut forward, 1.0);
             let share = again.share(piece);
@@ -66,10 +65,10 @@ enum Timed {
 }
 
 impl Timed {
-    fn of(piece: &Piece, roofline: &Roofline) -> Self {
+    fn of(piece: &Piece, times: KernelTimes<'_>) -> Self {
         match *piece {
             Piece::Work(work) => {
-                let [forward, backward] = times(&work, roofline);
+                let [forward, backward] = times.of(&work);
                 Self::Work { name: work.name, forward, backward }
             }
             Piece::Meeting(meeting) => Self::Meeting(meeting),
@@ -81,7 +80,7 @@ impl Timed {
                     kind: CollectiveKind::AllGather,
                     size: Bytes(size.0.div_ceil(others)),
                 });
-                Self::Ring { name: work.name, times: times(&work, roofline), turns, calls }
+                Self::Ring { name: work.name, times: times.of(&work), turns, calls }
             }
         }
     }
@@ -101,19 +100,6 @@ impl Timed {
             Self::Ring { times, turns, calls, .. } => row.ring(times[1], *turns, calls[1]),
         }
     }
-}
-
-/// How long a kernel takes forward and backward.
-fn times(work: &TokenWork, roofline: &Roofline) -> [u64; 2] {
-    let time = roofline.layer(&work.work, work.tokens, 0);
-    let is_product = work.work.is_matrix && work.work.weights > 0;
-    let backward = match work.is_frozen {
-        // Of the two products of a backward pass only that for the inputs is left.
-        true if is_product => time.backward.0 / 2,
-        true if work.work.is_first => 0,
-        _ => time.backward.0,
-    };
-    [time.forward.0, backward]
 }
 
 /// Actions that are being put behind one another.

@@ -15,6 +15,7 @@ mod classes;
 mod exchange_times;
 mod execution;
 mod floor;
+mod kernel_times;
 mod pieces;
 mod rows;
 mod spread;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::actions::{Actions, Again};
 use super::blocks::Pieces;
+use super::kernel_times::KernelTimes;
 use super::pieces::Piece;
 use super::{Execution, ModelTraining};
 use crate::training::error::TrainingError;
@@ -77,6 +78,10 @@ impl Maker<'_> {
         Ok((0..training.layout.pp).map(of_stage).collect())
     }
 
+    fn times<'a>(&self, roofline: &'a Roofline) -> KernelTimes<'a> {
+        KernelTimes { roofline, kernels: self.training.kernels }
+    }
+
     fn key(&self, mlp: &Mlp, block: u64, place: u64) -> Key {
         let busiest = self.training.busiest(mlp, block);
         let own = self.expert_place.map(|gpu| self.training.at_place(mlp, block, gpu));
@@ -94,7 +99,7 @@ impl Maker<'_> {
         let recompute = &training.recompute;
         let again = Again { recompute, place: Some(*place), keys, is_gated };
         let pieces = Pieces::block(training, self.execution, (held, *most));
-        let actions = Actions::of(&pieces, self.roofline, &again);
+        let actions = Actions::of(&pieces, self.times(self.roofline), &again);
         let weights = training.block(mlp);
         let trained = match training.lora {
             Some(lora) => {
@@ -127,7 +132,7 @@ impl Maker<'_> {
     fn end(&self, pieces: &[Piece], plain: u64) -> Unit {
         let recompute = &self.training.recompute;
         let kept = Again { recompute, place: None, keys: 0.0, is_gated: false };
-        let actions = Actions::of(pieces, &self.roofline.wide(), &kept);
+        let actions = Actions::of(pieces, self.times(&self.roofline.wide()), &kept);
         let weights = Numbers { plain, ..Numbers::default() };
         let is_frozen = self.training.lora.is_some();
         let trained = if is_frozen { Numbers::default() } else { weights };

@@ -4,6 +4,7 @@
 //! Attention is one kernel that causal pairs of tokens take part in. A product reads its matrix once.
 
 use crate::training::family::LayerFamily;
+use crate::training::kernel_time::AttentionShape;
 use crate::training::model::Norm;
 use crate::training::roofline::LayerWork;
 
@@ -18,11 +19,13 @@ pub(super) struct TokenWork {
     pub tokens: u64,
     /// Whether its weights have no gradients.
     pub is_frozen: bool,
+    /// Attention has this shape, of one sequence.
+    pub attention: Option<AttentionShape>,
 }
 
 impl TokenWork {
     pub(super) const fn new(name: &'static str, work: LayerWork, tokens: u64) -> Self {
-        Self { name, work, tokens, is_frozen: false }
+        Self { name, work, tokens, is_frozen: false, attention: None }
     }
 }
 
@@ -38,6 +41,7 @@ pub(super) const fn each(family: LayerFamily, read: u64, written: u64, saved: u6
         saved,
         columns: if written == 0 { 1 } else { written },
         columns_read: 1,
+        matrices: 1,
         steps: 1,
         is_recurrent: false,
         is_matrix: false,
@@ -61,6 +65,7 @@ pub(super) fn products(inputs: u64, outputs: u64, biases: u64, matrices: u64) ->
         columns: outputs.max(1),
         columns_read: inputs.max(1),
         is_matrix: true,
+        matrices: matrices.max(1),
         ..each(LayerFamily::FullyConnected, inputs, outputs, 0)
     }
 }
@@ -97,6 +102,20 @@ impl Heads {
     /// Numbers that it writes of a token.
     pub(super) const fn written(&self) -> u64 {
         self.heads * self.value_head
+    }
+
+    /// Gives the kernel of one sequence.
+    pub(super) fn shape(&self, sequence: u64) -> AttentionShape {
+        AttentionShape {
+            batch: 1,
+            tokens: sequence.max(1),
+            heads: self.heads.max(1),
+            key_value_heads: self.key_value_heads.max(1),
+            // Of both products, one has numbers of keys and the other those of values.
+            head: u64::midpoint(self.head, self.value_head).max(1),
+            window: 0,
+            narrow_cache: false,
+        }
     }
 
     /// Counts one token's part of attention over a whole sequence. Each token sees itself and those before it.

@@ -41,7 +41,7 @@ impl Operands {
     }
 
     /// Says whether rows with these columns start at a multiple of 16 bytes, as products take them.
-    fn are_aligned(self, columns: u64) -> bool {
+    pub fn are_aligned(self, columns: u64) -> bool {
         let bits = self.narrow.map_or(8 * self.number, |narrow| narrow.bits);
         (columns * bits).is_multiple_of(8 * 16)
     }

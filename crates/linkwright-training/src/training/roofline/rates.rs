@@ -4,6 +4,7 @@ use crate::diagnostic::Named;
 use crate::system::gpus::GpuModel;
 use crate::training::error::TrainingError;
 use crate::training::generation::GpuGeneration;
+use crate::training::kernel_time::{KernelGeneration, KernelGpu, KernelNumbers};
 use crate::training::memory::ModelPrecision;
 use crate::training::precision::Precision;
 use crate::training::units::Units;
@@ -21,6 +22,9 @@ pub struct GpuRates {
     /// A number has this many bytes.
     pub(super) number: u64,
     pub(super) generation: Option<GpuGeneration>,
+    /// How its matrix units are fed, and cycles a second.
+    pub(super) feeds: KernelGeneration,
+    pub(super) clock: u64,
     /// Replaces such numbers in products of linear layers.
     pub(super) narrow: Option<NarrowNumbers>,
 }
@@ -53,8 +57,18 @@ impl GpuRates {
         };
         let units = u64::from(Units::of(model, precision)?.count);
         let memory = model.memory()?.bandwidth;
-        let (number, generation) = (precision.bytes(), GpuGeneration::of(model));
-        Ok(Self { units, peak, has_matrix_units, memory, number, generation, narrow: None })
+        Ok(Self {
+            units,
+            peak,
+            has_matrix_units,
+            memory,
+            number: precision.bytes(),
+            generation: GpuGeneration::of(model),
+            feeds: KernelGeneration::of(model),
+            // Kernels on plain cores need none.
+            clock: model.chip().map_or(0, |chip| u64::from(chip.clock) * 1_000_000),
+            narrow: None,
+        })
     }
 
     /// Those of a model whose linear layers multiply such numbers; all else is in the numbers that they are made of.
@@ -81,6 +95,35 @@ impl GpuRates {
         };
         let peak = precision.narrow_peak(model).map_err(refused)?;
         Ok(Self { narrow: Some(NarrowNumbers { peak, bits, of_32 }), ..wide })
+    }
+
+    /// Gives the GPU as kernels of matrix units see it, with numbers that are as they are in memory or narrow; none
+    /// where plain cores multiply.
+    pub(in crate::training) fn matrix_units(
+        &self,
+        is_narrow: bool,
+    ) -> Option<(KernelGpu, KernelNumbers)> {
+        if !self.has_matrix_units || self.clock == 0 {
+            return None;
+        }
+        let narrow = self.narrow.filter(|_| is_narrow);
+        let numbers = match narrow {
+            Some(NarrowNumbers { bits: 4, .. }) => KernelNumbers::Nvfp4,
+            Some(NarrowNumbers { of_32: 33, .. }) => KernelNumbers::Mxfp8,
+            Some(_) => KernelNumbers::Fp8,
+            None if self.number > 2 => KernelNumbers::Tf32,
+            None => KernelNumbers::Bf16,
+        };
+        let peak = narrow.map_or(self.peak, |narrow| narrow.peak);
+        let gpu = KernelGpu {
+            units: self.units as f64,
+            clock: self.clock as f64,
+            peak: peak.0 as f64,
+            peak_of_16: self.peak.0 as f64,
+            memory: self.memory.0 as f64,
+            generation: self.feeds,
+        };
+        Some((gpu, numbers))
     }
 
     /// Names its generation, where that is one that reaches other parts of its peaks.

@@ -26,6 +26,8 @@ pub struct LayerWork {
     pub columns: u64,
     /// Those that it reads, which are the columns of the gradients of its inputs.
     pub columns_read: u64,
+    /// So many matrices share the weights and the samples.
+    pub matrices: u64,
     /// Counts kernels that wait for each other.
     pub steps: u32,
     /// Whether these are time steps, each with kernels beside its products.
@@ -71,6 +73,7 @@ impl LayerWork {
             saved: layer.saved,
             columns: columns.max(1),
             columns_read: columns_read.max(1),
+            matrices: 1,
             steps: layer.steps,
             is_recurrent: matches!(layer.kind, LayerKind::LongShortTermMemory { .. }),
             is_matrix: layer.kind.is_matrix(),

@@ -70,7 +70,10 @@ impl Pieces<'_> {
     fn attended(&mut self, heads: Heads) {
         let of = self.training;
         let parts = of.layout.cp;
-        let work = TokenWork::new("attention", heads.work(of.model.tokens), of.tokens());
+        let work = TokenWork {
+            attention: Some(heads.shape(of.model.tokens)),
+            ..TokenWork::new("attention", heads.work(of.model.tokens), of.tokens())
+        };
         let call = |kind, size| GroupCall { group: RankGroup::Context, kind, size };
         let now = |call| Some((call, Hidden::Nothing));
         let keys = self.bytes(of.tokens(), heads.keys_and_values());

@@ -1,0 +1,53 @@
+//! Times the matrix kernels of a training step, forward and backward.
+//!
+//! They run for long: a product reaches no more of its peak than power lets it ([`KernelTerms::sustained`]). Backward, a
+//! product is two of its kind. Attention makes its pairs again and has five products in the place of two; its kernels
+//! reach a little less of the peak than forward ones do.
+
+use super::attention::AttentionShape;
+use super::gpu::KernelGpu;
+use super::numbers::KernelNumbers;
+use super::product::{ProductShape, Products};
+use super::terms::KernelTerms;
+
+/// Times of attention backward over forward: five products for two, which reach 0.63 and 0.73 of the peak (Dao,
+/// FlashAttention-2, 2023, section 4.1).
+const BACKWARD: f64 = 2.5 * 0.73 / 0.63;
+/// PyTorch's attention is FlashAttention 2, which reaches 0.35 of an H100's peak where kernels for its generation reach 0.75
+/// (Shah et al., FlashAttention-3, 2024, abstract and section 1).
+const PORTABLE: f64 = 0.75 / 0.35;
+
+/// Times matrix kernels of steps on a GPU.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::training) struct MatrixKernels {
+    pub gpu: KernelGpu,
+    pub numbers: KernelNumbers,
+}
+
+impl MatrixKernels {
+    /// Gives the seconds of products of one shape, `matrices` of them by one kernel.
+    pub fn product(&self, shape: ProductShape, matrices: u64) -> f64 {
+        let terms = KernelTerms::own();
+        let generation = self.gpu.generation;
+        let products = Products {
+            shape,
+            matrices: matrices.max(1),
+            gpu: &self.gpu,
+            numbers: self.numbers,
+            terms: terms.product(generation, self.numbers),
+            most: terms.sustained(generation),
+        };
+        products.seconds()
+    }
+
+    /// Gives the seconds of attention forward and backward, of `tokens` queries; whether its kernels are written for the
+    /// GPU's generation.
+    pub fn attention(&self, shape: AttentionShape, tokens: u64, is_own: bool) -> [f64; 2] {
+        let terms = KernelTerms::own().attention(self.gpu.generation);
+        let whole = shape.seconds(&self.gpu, terms) - terms.least;
+        let part = tokens as f64 / (shape.batch * shape.tokens) as f64;
+        let slower = if is_own || !self.gpu.generation.has_own_attention() { 1.0 } else { PORTABLE };
+        let forward = whole * part * slower;
+        [forward + terms.least, forward * BACKWARD + 2.0 * terms.least]
+    }
+}
