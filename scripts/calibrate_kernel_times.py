@@ -180,9 +180,11 @@ HEADER = """\
 # ai-dynamo/aiconfigurator, Apache-2.0). `queries`, `rows` and `host` are choices: blocks of FlashAttention 2 and 3 and of trtllm-gen,
 # clusters of CUTLASS's products of eight bits, and medians of the rows that nothing but the host bounds.
 #
-# `sustained` is the part of their peak that products reach for long, where power limits the clock. Ampere: He, "Strangely, Matrix
-# Multiplications on GPUs Run Faster When Given Predictable Data" (2024), 258 TFLOP/s of random numbers. Hopper, CDNA: SemiAnalysis,
-# "MI300X vs H100 vs H200" (2024), 720 and 620 TFLOP/s. Blackwell: as far below a short product as Hopper.
+# `energy` is the picojoules of an operation with numbers of 16 bits at the data sheet's clock, a multiply-add being two: what leaves the
+# published TFLOP/s of random numbers for long under the power of data sheets. Ampere: 258 of an A100 (He, "Strangely, Matrix
+# Multiplications on GPUs Run Faster When Given Predictable Data", 2024). Hopper: 720 of an H100 (SemiAnalysis, "MI300X vs H100 vs
+# H200", 2024). Blackwell: ENERGY_OF_BLACKWELL. CDNA: as Hopper, in a process as old; its shares are 620 and 990 TFLOP/s of an
+# MI300X (SemiAnalysis), and its other terms those of the nearest.
 """
 
 

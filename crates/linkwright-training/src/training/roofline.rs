@@ -144,7 +144,7 @@ impl Roofline {
     /// Gives the kernels of matrix units, of linear layers whose numbers may be narrow; none on plain cores.
     pub(super) fn matrix_kernels(&self, is_narrow: bool) -> Option<MatrixKernels> {
         let (gpu, numbers) = self.gpu.matrix_units(is_narrow)?;
-        Some(MatrixKernels { gpu, numbers })
+        Some(MatrixKernels::new(gpu, numbers))
     }
 
     /// How many times as long products take whose rows do not all start at a multiple of 16 bytes.

@@ -70,10 +70,16 @@ impl MatrixLoad {
         Ok(Self { rest, memory, cores: busy - rest - memory })
     }
 
+    /// Gives the voltage at a share of the boost clock, as a share of that at the boost clock.
+    #[must_use]
+    pub fn voltage(clock: f64) -> f64 {
+        BASE_VOLTAGE + (1.0 - BASE_VOLTAGE) * clock
+    }
+
     /// Gives the watts at a share of the boost clock.
     #[must_use]
     pub fn power(&self, clock: f64) -> f64 {
-        let voltage = BASE_VOLTAGE + (1.0 - BASE_VOLTAGE) * clock;
+        let voltage = Self::voltage(clock);
         self.rest + (self.memory + self.cores * voltage * voltage) * clock
     }
 

@@ -1,5 +1,6 @@
 //! Tells what of a GPU the time of kernels depends on.
 
+use super::budget::PowerBudget;
 use super::generation::KernelGeneration;
 use super::numbers::KernelNumbers;
 use crate::diagnostic::Named;
@@ -23,6 +24,8 @@ pub struct KernelGpu {
     pub memory: f64,
     /// How its matrix units are fed.
     pub generation: KernelGeneration,
+    /// What limits its clock under load, where its file says it.
+    pub power: Option<PowerBudget>,
 }
 
 impl KernelGpu {
@@ -46,6 +49,7 @@ impl KernelGpu {
             peak_of_16,
             memory: model.memory()?.bandwidth.0 as f64,
             generation: KernelGeneration::of(model),
+            power: PowerBudget::of(model),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Times the matrix kernels of a training step, forward and backward.
 //!
-//! They run for long: a product reaches no more of its peak than power lets it ([`KernelTerms::sustained`]). Backward, a
+//! They run for long: products go at the clock that power leaves ([`KernelTerms::sustained`]). Backward, a
 //! product is two of its kind. Attention makes its pairs again and has five products in the place of two; its kernels
 //! reach a little less of the peak than forward ones do.
 
@@ -22,21 +22,30 @@ const PORTABLE: f64 = 0.75 / 0.35;
 pub(in crate::training) struct MatrixKernels {
     pub gpu: KernelGpu,
     pub numbers: KernelNumbers,
+    /// The share of its clock that the GPU keeps.
+    clock: f64,
 }
 
 impl MatrixKernels {
+    pub fn new(gpu: KernelGpu, numbers: KernelNumbers) -> Self {
+        let clock = KernelTerms::own().sustained(&gpu, numbers);
+        Self { gpu, numbers, clock }
+    }
+
     /// Gives the seconds of products of one shape, `matrices` of them by one kernel.
     pub fn product(&self, shape: ProductShape, matrices: u64) -> f64 {
-        let terms = KernelTerms::own();
-        let generation = self.gpu.generation;
-        let products = Products {
-            shape,
-            matrices: matrices.max(1),
-            gpu: &self.gpu,
-            numbers: self.numbers,
-            terms: terms.product(generation, self.numbers),
-            most: terms.sustained(generation),
+        let Self { gpu, numbers, clock } = self;
+        let all = KernelTerms::own();
+        let terms = all.product(gpu.generation, *numbers);
+        // A kernel of many products reaches no more of the peak than those of experts were measured to.
+        let most = if matrices > 1 {
+            all.experts(gpu.generation, *numbers).share / terms.share
+        } else {
+            1.0
         };
+        let clock = clock.min(most);
+        let products =
+            Products { shape, matrices: matrices.max(1), gpu, numbers: *numbers, terms, clock };
         products.seconds()
     }
 

@@ -18,12 +18,14 @@
 //! ([`KernelGeneration`]). Nothing is kept for a shape, a model of GPU or a source.
 //!
 //! **What was measured.** Kernels of an inference engine, forward, alone and for a short while: GPUs then keep their
-//! clock. Under load for long a GPU's power limits what products reach ([`KernelTerms::sustained`]).
+//! clock. Under load for long a GPU's power limits its clock
+//! ([`KernelTerms::sustained`]).
 //!
 //! **What it leaves out.** Which of several kernels a library of another release takes. Operands that a kernel before left in
 //! L2. Rows that do not start at a multiple of 16 bytes.
 
 mod attention;
+mod budget;
 mod decoding;
 mod experts;
 mod generation;
@@ -40,6 +42,7 @@ mod terms;
 mod tests;
 
 pub use attention::AttentionShape;
+pub use budget::PowerBudget;
 pub use decoding::DecodingShape;
 pub use experts::ExpertsShape;
 pub use generation::KernelGeneration;

@@ -104,6 +104,16 @@ impl KernelNumbers {
         }
     }
 
+    /// Bits of an operand's number, without scales; those of 32 bits are cut to 19 before they are multiplied.
+    pub(super) const fn bits(self) -> f64 {
+        match self {
+            Self::Tf32 => 19.0,
+            Self::Bf16 | Self::Fp16 => 16.0,
+            Self::Fp8 | Self::Fp8Block | Self::Mxfp8 => 8.0,
+            Self::Nvfp4 => 4.0,
+        }
+    }
+
     /// Whether operands are made of wider numbers before.
     #[must_use]
     pub const fn is_cast(self) -> bool {

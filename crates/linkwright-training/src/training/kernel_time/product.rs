@@ -96,8 +96,8 @@ pub(super) struct Products<'a> {
     pub gpu: &'a KernelGpu,
     pub numbers: KernelNumbers,
     pub terms: &'a ProductTerms,
-    /// Units reach this part of their peak at most.
-    pub most: f64,
+    /// The GPU keeps this share of its clock.
+    pub clock: f64,
 }
 
 impl Products<'_> {
@@ -142,7 +142,7 @@ impl Products<'_> {
         let tiles = shape.rows.div_ceil(rows) * shape.columns.div_ceil(columns) * parts;
         let turns = (tiles as f64 * self.matrices as f64 * shared / gpu.units).ceil();
         let depth = (shape.depth as f64 / parts as f64 / STEP).ceil() * STEP;
-        let reached = gpu.unit_peak() * terms.share.min(self.most);
+        let reached = gpu.unit_peak() * terms.share * self.clock;
         let multiplied = 2.0 * area / shared * depth / reached;
         let loaded = (rows as f64 / shared + columns as f64) * depth * self.numbers.bytes()
             / (terms.loaded * gpu.clock);

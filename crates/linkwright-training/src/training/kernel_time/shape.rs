@@ -68,7 +68,7 @@ impl KernelShape {
                 let terms = terms.product(generation, numbers);
                 KernelTime {
                     kernel: picoseconds(
-                        Products { shape: *shape, matrices: 1, gpu, numbers, terms, most: 1.0 }.seconds(),
+                        Products { shape: *shape, matrices: 1, gpu, numbers, terms, clock: 1.0 }.seconds(),
                     ),
                     cast: picoseconds(shape.cast(gpu, numbers, terms)),
                     host: picoseconds(shape.host(terms)),

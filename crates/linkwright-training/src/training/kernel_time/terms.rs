@@ -9,7 +9,7 @@ use super::generation::KernelGeneration;
 use super::numbers::KernelNumbers;
 use super::reach::{AttentionTerms, DecodingTerms, ExpertsTerms, ProductTerms};
 use crate::diagnostic::{InputError, Position, from_toml};
-use crate::training::terms::values::Share;
+use crate::training::terms::values::Amount;
 
 /// The values that are compiled in; the tests read them, so that they cannot fail for a user.
 static TERMS: LazyLock<KernelTerms> = LazyLock::new(|| {
@@ -28,14 +28,14 @@ struct GenerationTerms {
     experts: BTreeMap<KernelNumbers, ExpertsTerms>,
     attention: AttentionTerms,
     decoding: DecodingTerms,
-    sustained: f64,
+    energy: f64,
 }
 
 /// What was measured of a generation; the rest is another's.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MeasuredTerms {
-    sustained: Option<Share>,
+    energy: Option<Amount>,
     #[serde(default)]
     product: BTreeMap<KernelNumbers, ProductTerms>,
     #[serde(default)]
@@ -105,10 +105,9 @@ impl KernelTerms {
         &self.of(generation).decoding
     }
 
-    /// Gives the part of their peak that products reach for long: the data sheet's power limits the clock.
-    #[must_use]
-    pub fn sustained(&self, generation: KernelGeneration) -> f64 {
-        self.of(generation).sustained
+    /// Gives the picojoules of an operation with numbers of 16 bits at the data sheet's clock; a multiply-add is two.
+    pub(super) fn energy(&self, generation: KernelGeneration) -> f64 {
+        self.of(generation).energy
     }
 }
 
@@ -130,7 +129,7 @@ impl GenerationTerms {
             experts,
             attention: near().find_map(|it| it.attention).ok_or_else(missing("attention"))?,
             decoding: near().find_map(|it| it.decoding).ok_or_else(missing("decoding"))?,
-            sustained: near().find_map(|it| it.sustained).ok_or_else(missing("sustained"))?.0,
+            energy: near().find_map(|it| it.energy).ok_or_else(missing("energy"))?.0,
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::diagnostic::Named;
 use crate::system::gpus::GpuModel;
 use crate::training::error::TrainingError;
 use crate::training::generation::GpuGeneration;
-use crate::training::kernel_time::{KernelGeneration, KernelGpu, KernelNumbers};
+use crate::training::kernel_time::{KernelGeneration, KernelGpu, KernelNumbers, PowerBudget};
 use crate::training::memory::ModelPrecision;
 use crate::training::precision::Precision;
 use crate::training::units::Units;
@@ -25,6 +25,8 @@ pub struct GpuRates {
     /// How its matrix units are fed, and cycles a second.
     pub(super) feeds: KernelGeneration,
     pub(super) clock: u64,
+    /// What limits its clock under load, where its file says it.
+    pub(super) power: Option<PowerBudget>,
     /// Replaces such numbers in products of linear layers.
     pub(super) narrow: Option<NarrowNumbers>,
 }
@@ -67,6 +69,7 @@ impl GpuRates {
             feeds: KernelGeneration::of(model),
             // Kernels on plain cores need none.
             clock: model.chip().map_or(0, |chip| u64::from(chip.clock) * 1_000_000),
+            power: PowerBudget::of(model),
             narrow: None,
         })
     }
@@ -122,6 +125,7 @@ impl GpuRates {
             peak_of_16: self.peak.0 as f64,
             memory: self.memory.0 as f64,
             generation: self.feeds,
+            power: self.power,
         };
         Some((gpu, numbers))
     }
