@@ -11,22 +11,23 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from accuracy import collectives, insides, kernels, packets, pcie, training
-from accuracy.page import LEGEND, PAGE, README, in_legend, in_page, in_readme
-from accuracy.results import PATH, asked, stored, text_of
+from accuracy import collectives, insides, jobs, kernels, packets, pcie, training
+from accuracy.page import GUIDE, LEGEND, PAGE, README, in_guide, in_legend, in_page, in_readme
+from accuracy.results import PATH, asked, stored, text_of, with_others
 from accuracy.rows import Series, told
 from accuracy.runs import repeat
 from accuracy.tables import ROOT
 
 # `--check` asks about as many series of each subject.
 SAMPLE = 5
-TEXTS = {PAGE: in_page, README: in_readme, LEGEND: in_legend}
+TEXTS = {PAGE: in_page, README: in_readme, LEGEND: in_legend, GUIDE: in_guide}
 
 
 def every_series() -> list[Series]:
     """Lists every measurement."""
     return [
         *collectives.series(),
+        *jobs.series(),
         *training.series(),
         *kernels.series(),
         *insides.series(),
@@ -72,6 +73,9 @@ def main() -> None:
     parser.add_argument(
         "--runs", action="store_true", help="Repeat the costly runs first: minutes."
     )
+    parser.add_argument(
+        "--only", default="", metavar="SUBJECT", help="Ask anew about subjects that begin so."
+    )
     chosen = parser.parse_args()
     if chosen.runs:
         repeat(every_series())
@@ -80,7 +84,13 @@ def main() -> None:
         if found:
             sys.exit("\n".join([*found, "run make accuracy"]))
         return
-    results = asked(every_series())
+    wanted = [each for each in every_series() if each.subject.startswith(chosen.only)]
+    if any(each.subject.startswith(jobs.JOBS) for each in wanted):
+        jobs.play(jobs.jobs())
+        jobs.store()
+    results = asked(wanted)
+    if chosen.only:
+        results = with_others(results, stored())
     PATH.write_text(text_of(results), encoding="utf-8")
     for path, remade in TEXTS.items():
         path.write_text(remade(results, path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from accuracy import job_tables
+from accuracy.jobs import JOBS
 from accuracy.kernels import GROUPS, KERNELS, KIND
+from accuracy.markdown import between, share, signed, table
 from accuracy.results import Results
 from accuracy.rows import Errors, Subject
 from accuracy.tables import ROOT, STORED
@@ -17,6 +20,7 @@ from accuracy.tables import table as read
 REST = "others, which cannot be asked"
 PAGE = ROOT / "docs" / "accuracy.md"
 README = ROOT / "README.md"
+GUIDE = ROOT / "docs" / "guide" / "training.md"
 LEGEND = ROOT / "python" / "linkwright" / "cli" / "error_bars.py"
 
 # Between these lines of the legend's file stands what results give.
@@ -43,6 +47,10 @@ def in_page(results: Results, text: str) -> str:
             tables["all kernels"] = all_kernels()
         own = [groups(subject, facet) for facet in subject.facets]
         tables[subject.name] = "\n\n".join(own)
+        if subject.name.startswith(JOBS):
+            tables |= job_tables.of_subject(subject.name)
+    if any(subject.name.startswith(JOBS) for subject in subjects):
+        tables |= job_tables.of_page()
     for name, made in tables.items():
         text = between(text, name, made)
     return text
@@ -57,16 +65,16 @@ def in_legend(results: Results, text: str) -> str:
     return f"{text[:start]}{LEGEND_MARKS[0]}SHARES_INSIDE = {{\n{shares}}}\n{text[end:]}"
 
 
+def in_guide(_results: Results, text: str) -> str:
+    """Writes the guide's tables of measured jobs anew."""
+    for name, made in job_tables.of_guide().items():
+        text = between(text, name, made)
+    return text
+
+
 def in_readme(results: Results, text: str) -> str:
     """Writes the README's table between its marks, where it has them."""
     return between(text, "accuracy", readme(results)) if "<!-- accuracy -->" in text else text
-
-
-def between(text: str, name: str, made: str) -> str:
-    """Replaces the text between the marks of a name."""
-    start = text.index(f"<!-- {name} -->") + len(f"<!-- {name} -->")
-    end = text.index(f"<!-- end of {name} -->", start)
-    return f"{text[:start]}\n{made}\n{text[end:]}"
 
 
 def summary(subjects: Sequence[Subject]) -> str:
@@ -196,21 +204,3 @@ def inside(errors: Errors) -> str:
     """Shows the share of rows within the bar."""
     found = errors.share_inside
     return "" if not errors.asked else "no bar" if found is None else f"{found:.0%}"
-
-
-def share(value: float | None) -> str:
-    """Shows an error as a part of the measured figure."""
-    return "" if value is None else f"{value:.1%}"
-
-
-def signed(value: float | None) -> str:
-    """Shows an error with its sign."""
-    return "" if value is None else f"{value:+.1%}"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Writes a table of Markdown; figures are to the right."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(heads)
-    are_figures = [any(cell.lstrip("+-")[:1].isdigit() for cell in column) for column in columns]
-    rule = ["---:" if at and is_right else "---" for at, is_right in enumerate(are_figures)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))

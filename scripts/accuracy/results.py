@@ -10,6 +10,7 @@ from typing import Any
 
 from accuracy.collectives import SEVERAL, one_server
 from accuracy.insides import INSIDE
+from accuracy.jobs import BLOCKS, DENSE, EXPERTS
 from accuracy.packets import PACKETS
 from accuracy.pcie import COPIES
 from accuracy.rows import Errors, Row, Series, Subject, errors_of, subject_of
@@ -18,7 +19,7 @@ from accuracy.training import TRAINING
 
 PATH = STORED / "results.json"
 
-# The README has these rows, at most eight: each sums up one subject, or several together.
+# The README has these rows, at most ten: each sums up one subject, or several together.
 SHORT: Mapping[str, Sequence[str]] = {
     "NCCL on one server: all-reduce": [one_server("all-reduce")],
     "all-gather, reduce-scatter, broadcast, reduce": [
@@ -26,7 +27,9 @@ SHORT: Mapping[str, Sequence[str]] = {
     ],
     "all-to-all": [one_server("all-to-all")],
     "NCCL on several servers": [SEVERAL],
-    "training steps": [TRAINING],
+    "steps of dense language models": [DENSE],
+    "steps with experts, MXFP8 or NVFP4": [EXPERTS, BLOCKS],
+    "steps of other networks": [TRAINING],
     "kernels inside GPUs": [INSIDE],
     "PCIe copies": [COPIES],
     "packets against TraceR": [PACKETS],
@@ -60,6 +63,19 @@ def asked(series: Sequence[Series]) -> Results:
         for basis in sorted({row.basis for row in barred})
     }
     return Results([subject_of(name, own) for name, own in rows.items()], short, bars)
+
+
+def with_others(now: Results, before: Results) -> Results:
+    """Gives what was asked now, and all else as it was before.
+
+    Raises:
+        ValueError: If rows of now have bars, which only all rows together give shares for.
+    """
+    if now.bars:
+        raise ValueError(f"bars of {', '.join(now.bars)} need all rows; ask about everything")
+    fresh = {subject.name: subject for subject in now.subjects}
+    subjects = [fresh.pop(subject.name, subject) for subject in before.subjects]
+    return Results([*subjects, *fresh.values()], {**before.short, **now.short}, before.bars)
 
 
 def text_of(results: Results) -> str:

@@ -17,7 +17,8 @@ class Row:
 
     `expected` is None where the model cannot be asked; `refusal` then says why. `bar` is the error
     that the model prints beside its figure, as a part of it, where it prints one. `basis` names its
-    source. `facets` are the groups that the row counts in, by what groups them.
+    source. Where the model prints between what its figure lies, `low` and `high` stand in the place
+    of a bar. `facets` are the groups that the row counts in, by what groups them.
     """
 
     measured: float
@@ -26,12 +27,33 @@ class Row:
     bar: float | None = None
     refusal: str = ""
     basis: str = ""
+    low: float | None = None
+    high: float | None = None
 
     @property
     def error(self) -> float:
         """How far off the expected figure is, as a part of the measured one."""
         assert self.expected is not None
         return self.expected / self.measured - 1
+
+    @property
+    def width(self) -> float | None:
+        """The bar, or half of what lies between `low` and `high`, as a part of the figure."""
+        if self.bar is not None or self.low is None or self.high is None:
+            return self.bar
+        assert self.expected is not None
+        return (self.high - self.low) / 2 / self.expected
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether what was measured lies where the model prints that it lies."""
+        if self.bar is not None:
+            return abs(self.error) <= self.bar
+        return (
+            self.low is not None
+            and self.high is not None
+            and (self.low <= self.measured <= self.high)
+        )
 
 
 @dataclass(frozen=True)
@@ -89,7 +111,7 @@ def errors_of(rows: Sequence[Row]) -> Errors:
     if not asked:
         return Errors(len(rows), 0)
     sizes = sorted(abs(row.error) for row in asked)
-    barred = [row for row in asked if row.bar is not None]
+    widths = [row.width for row in asked if row.width is not None]
     return Errors(
         rows=len(rows),
         asked=len(asked),
@@ -97,9 +119,9 @@ def errors_of(rows: Sequence[Row]) -> Errors:
         signed=rounded(median(row.error for row in asked)),
         ninetieth=rounded(sizes[math.ceil(0.9 * len(sizes)) - 1]),
         largest=rounded(sizes[-1]),
-        barred=len(barred),
-        inside=sum(row.bar is not None and abs(row.error) <= row.bar for row in barred),
-        width=rounded(median(row.bar or 0.0 for row in barred)) if barred else None,
+        barred=len(widths),
+        inside=sum(row.is_inside for row in asked),
+        width=rounded(median(widths)) if widths else None,
     )
 
 

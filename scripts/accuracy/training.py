@@ -1,16 +1,13 @@
-"""Holds steps of training against published times."""
+"""Holds steps of networks on one GPU, and of older GPUs, against measured times."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 
-from accuracy.networks import network
 from accuracy.rows import Row, Series
-from accuracy.runs import stored_run
-from accuracy.tables import STORED, table
-from linkwright import NeuralNetwork, System, choice_names, load_system, train, training_terms
+from linkwright import NeuralNetwork, System, train, training_terms
 from linkwright.errors import MachineError, SimulationError
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.predicted import predict
@@ -21,100 +18,30 @@ from linkwright.studies.training.today import Compared, Measured, compared, meas
 TRAINING = "training steps"
 SOURCE = "source"
 
-# Servers with a model of GPU, and how fast one of their network interfaces is.
+# Servers with a model of GPU.
 SERVERS = {
-    "A100-SXM4-40GB": ("dgx-a100", "200Gb/s"),
-    "A100-SXM4-80GB": ("dgx-a100", "200Gb/s"),
-    "H100-SXM5-80GB": ("hgx-h100", "400Gb/s"),
-    "H200-SXM5-141GB": ("hgx-h100", "400Gb/s"),
-    "B200-SXM6-180GB": ("hgx-b200", "400Gb/s"),
+    "A100-SXM4-40GB": "dgx-a100",
+    "A100-SXM4-80GB": "dgx-a100",
+    "H100-SXM5-80GB": "hgx-h100",
+    "H200-SXM5-141GB": "hgx-h100",
+    "B200-SXM6-180GB": "hgx-b200",
 }
-# Layouts of one kind over all GPUs, as `train` calls them.
-LAYOUTS = {"fsdp": "fsdp", "tp": "tensor", "pp": "pipeline"}
-GPUS_OF_A_SERVER = 8
 DOES_NOT_FIT = "it does not fit the GPU's memory, by the model"
 
 
 def series() -> list[Series]:
-    """Lists every published step, and every step of today's and of older GPUs."""
-    return [*published_steps(), *alone(), *older()]
-
-
-def published_steps() -> Iterator[Series]:
-    """Lists the steps that others published, from one server to many."""
-    for at, row in enumerate(table(STORED / "training-steps.csv")):
-        name = f"{at + 1}: {row['model']}, {row['gpus']} {row['gpu']}, {row['layout']}"
-        played = partial(time_of, row)
-        if int(row["gpus"]) > GPUS_OF_A_SERVER and not unaskable(row):
-            ask = partial(published_step, row, partial(stored_run, name))
-            yield Series(TRAINING, name, ask, repeat=partial(published_step, row, played))
-        else:
-            yield Series(TRAINING, name, partial(published_step, row, played))
-
-
-def published_step(row: dict[str, str], ask: Callable[[], float]) -> list[Row]:
-    """Asks about a published step."""
-    facets = {
-        SOURCE: row["source"].split(",")[0].split("_v")[0],
-        "GPUs": f"{row['gpus']} {row['gpu']}",
-    }
-    refusal = unaskable(row)
-    expected = None
-    if not refusal:
-        try:
-            expected = ask()
-        except (MachineError, SimulationError) as error:
-            refusal = DOES_NOT_FIT if "GiB" in error.problem else error.problem.split(": ")[0]
-    return [Row(float(row["seconds"]), expected, facets, refusal=refusal)]
-
-
-def unaskable(row: dict[str, str]) -> str:
-    """Says why `train` cannot be asked about a step; nothing where it can."""
-    layout = row["layout"].split(", compiled")[0].split()
-    reasons = {
-        "its authors hold the row to be wrong": row["faulty"] == "yes",
-        "only adapters are trained, or a model is tuned (LoRA, SFT)": row["stage"]
-        != "pre-training",
-        "`train` has no layers of experts": row["kind"] != "dense",
-        "nobody tells its precision": not row["precision"],
-        f"`train` multiplies no {row['precision']}": row["precision"]
-        not in choice_names()["precision"],
-        "`train` does not compute activations again": row["recomputation"] not in ("", "none"),
-        "`train` takes one layout, and none over contexts": layout[1:] != [row["gpus"]]
-        or layout[0] not in LAYOUTS,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), "")
-
-
-def time_of(row: dict[str, str]) -> float:
-    """Gives the seconds of a step; one that accumulates gradients is asked as several steps."""
-    gpus, at_once = int(row["gpus"]), int(row["at_once"])
-    way = LAYOUTS[row["layout"].split()[0]]
-    together = at_once * (gpus if way == "fsdp" else 1)
-    found = train(
-        network(row["model"], int(row["tokens"])),
-        servers_of(row["gpu"], gpus),
-        gpus=gpus,
-        batch=together,
-        communication=way,
-        precision=row["precision"],
-        gradients=row["gradients"] or None,
-        optimizer="adam",
-        scaling=False,
-    )
-    return found.steps[0].time * int(row["samples"]) / together
+    """Lists every step of today's and of older GPUs."""
+    return [*alone(), *older()]
 
 
 @cache
-def servers_of(gpu: str, gpus: int) -> System:
-    """Gives the preset with another model of GPU, as often as the GPUs need."""
+def server_of(gpu: str) -> System:
+    """Gives the preset with another model of GPU."""
     if gpu not in SERVERS:
         raise MachineError(f"no preset has the GPU `{gpu}`")
-    name, speed = SERVERS[gpu]
+    name = SERVERS[gpu]
     text = re.sub(r'"[AH][12]00-SXM\d-\d+GB"', f'"{gpu}"', System(name).to_toml())
-    server = System.from_text(text, name=name)
-    count = -(-gpus // GPUS_OF_A_SERVER)
-    return load_system(server, count, network=speed) if count > 1 else server
+    return System.from_text(text, name=name)
 
 
 def alone() -> Iterator[Series]:
@@ -151,7 +78,7 @@ def as_run(row: Measured) -> list[Row]:
     try:
         step = train(
             found if row.tokens is None else found.with_input(tokens=row.tokens),
-            servers_of(row.gpu.upper(), 1),
+            server_of(row.gpu.upper()),
             gpus=1,
             batch=row.samples,
             precision=row.precision,

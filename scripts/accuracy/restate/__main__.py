@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from accuracy.restate import collectives, insides, kernels, training
+from accuracy.restate import collectives, insides, kernels
+from accuracy.restate.training.steps import steps
 
 
 def main() -> None:
@@ -19,7 +20,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     collectives.threads(folder)
     collectives.logs(folder)
-    training.steps(folder)
+    steps(folder)
     insides.kernels(folder)
     insides.microbenchmarks(folder)
     kernels.kernels(folder)

@@ -1,0 +1,1 @@
+"""Writes published steps of language models as questions of ours, each with its measured time."""
