@@ -94,7 +94,7 @@ calibrate-training: install
 	$(BIN)/python scripts/calibrate_kernels.py
 	$(BIN)/python scripts/calibrate_convolutions.py
 
-# Asks the model about every row that was measured, and writes docs/accuracy.md: under a minute.
+# Asks the model about every row that was measured, and writes docs/accuracy.md: minutes.
 accuracy: install
 	PYTHONPATH=scripts $(BIN)/python -m accuracy
 

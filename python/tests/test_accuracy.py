@@ -10,12 +10,10 @@ import pytest
 from accuracy import __main__ as program
 from accuracy import runs
 from accuracy.kernels import Kernel
-from accuracy.networks import network
 from accuracy.page import LEGEND, in_legend, in_page, in_readme, readme
 from accuracy.results import asked, stored
 from accuracy.rows import Row, Series, errors_of
 from accuracy.tables import STORED, table
-from accuracy.training import unaskable
 from linkwright.cli.error_bars import print_legend
 from linkwright.errors import SimulationError
 
@@ -67,42 +65,6 @@ def test_errors_are_of_what_was_asked_and_count_what_was_not() -> None:
         in_page(replace(results, subjects=[replace(subject, name="other")]), blank)
 
 
-# Parameters with sequences of 2,048 tokens, as the source of the published steps prints them.
-MPT_PARAMETERS = {
-    "mpt-125m": 125311488,
-    "mpt-350m": 355985408,
-    "mpt-760m": 760470528,
-    "mpt-1b": 1315950592,
-    "mpt-3b": 2651837440,
-    "mpt-7b": 6658859008,
-    "mpt-13b": 12853954560,
-    "mpt-30b": 29975214080,
-}
-
-
-@pytest.mark.parametrize(("name", "parameters"), MPT_PARAMETERS.items())
-def test_published_networks_have_the_published_parameters(name: str, parameters: int) -> None:
-    assert network(name, 2048).parameters == parameters
-
-
-def test_a_step_that_cannot_be_asked_says_why() -> None:
-    dense = {
-        "faulty": "",
-        "stage": "pre-training",
-        "kind": "dense",
-        "precision": "bf16",
-        "recomputation": "none",
-        "layout": "fsdp 8",
-        "gpus": "8",
-    }
-    assert unaskable(dense) == ""
-    changes = {"precision": "nvfp4", "recomputation": "full", "layout": "tp 4", "stage": "LoRA"}
-    reasons = [unaskable(dense | {name: value}) for name, value in changes.items()]
-    assert all(reasons)
-    assert len({*reasons}) == len(changes)
-    assert unaskable(dense | {"layout": "tp 8"}) == ""
-
-
 def test_costly_runs_are_read_where_they_were_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {"good": {"figure": "1.5", "refusal": ""}, "bad": {"figure": "", "refusal": "no room"}}
     monkeypatch.setattr(runs, "_stored", lambda: kept)
@@ -129,7 +91,7 @@ def test_the_readme_takes_the_table_between_its_marks() -> None:
     assert made == old.replace("| old |", readme(results))
     assert in_readme(results, made) == made
     rows = readme(results).splitlines()[2:]
-    assert 1 <= len(rows) <= 8
+    assert 1 <= len(rows) <= 10
     assert all(len(row.split("|")) == 6 for row in rows)
 
 

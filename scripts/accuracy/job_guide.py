@@ -35,13 +35,13 @@ def measured_jobs_table() -> str:
             " and ".join(rate(job, stored()[job.name].seconds) for job in larger),
         ],
         *(
-            [f"MPT, FSDP on {system}s (llm-foundry, {count(own)})", "time of a step", spread(own)]
+            [f"MPT, FSDP on {system} (llm-foundry, {count(own)})", "time of a step", spread(own)]
             for system, own in by_system(FOUNDRY).items()
         ),
         of_mlperf("Llama 2 70B, LoRA", "llama-2-70b"),
         *(
             [
-                f"{name} by {job.option['layout']} on {job.gpus} {job.system}s (MLPerf)",
+                f"{name} by {job.options['layout']} on {job.gpus} {job.system}s (MLPerf)",
                 f"{job.seconds:.4g} s a step",
                 f"{stored()[job.name].seconds:.4g} s",
             ]
@@ -57,19 +57,24 @@ def measured_jobs_table() -> str:
             [f"{model}, 8 B200s (SimuMax, {count(own)})", "time of a step", spread(own)]
             for model, own in by_model("SimuMax").items()
         ),
-        *(
-            [
-                f"Llama 3.2 1B on one H100, eager, {job.option['batch']} by "
-                f"{job.option['tokens']:,} tokens, recompute {job.option.get('recompute', 'none')}"
-                " (our own run)",
-                f"{(job.seconds or 0) * 1e3:.1f} ms",
-                f"{(stored()[job.name].seconds or 0) * 1e3:.1f} ms",
-            ]
-            for job in jobs()
-            if job.source == "our own runs"
-        ),
+        *(own_run(job) for job in jobs() if job.source == "our own runs"),
     ]
     return table(["job", "measured", "Linkwright"], rows)
+
+
+def own_run(job: Job) -> list[str]:
+    """Gives the row of a run of ours on one GPU."""
+    options = job.options
+    again = options.get("recompute", "none")
+    how = f"{options['batch']} by {options['tokens']:,} tokens, recompute {again}"
+    predicted = stored()[job.name].seconds
+    assert job.seconds is not None
+    assert predicted is not None
+    return [
+        f"Llama 3.2 1B on one H100, eager, {how} (our own run)",
+        f"{job.seconds * 1e3:.1f} ms",
+        f"{predicted * 1e3:.1f} ms",
+    ]
 
 
 def questions_table() -> str:
@@ -93,9 +98,9 @@ def question_row(name: str, own: Sequence[Job]) -> list[str]:
 
 def rate(job: Job, seconds: float | None) -> str:
     """Gives the tokens a second of each GPU."""
-    option = job.option
+    options = job.options
     assert seconds is not None
-    return f"{option['batch'] * option['tokens'] / seconds / job.gpus:,.0f}"
+    return f"{options['batch'] * options['tokens'] / seconds / job.gpus:,.0f}"
 
 
 def said(job: Job) -> str:

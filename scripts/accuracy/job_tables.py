@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from statistics import median
 
@@ -10,6 +11,9 @@ from accuracy.jobs import LEFT_OUT, Job, jobs, stored
 from accuracy.ladders import GUESSES, Ladder, ladders, order, share_within
 from accuracy.markdown import share, signed, table
 from accuracy.scores import scores
+
+# Why a row is no question that more than one layout fits.
+SEVERAL = re.compile(r"is fit by \d+ configurations")
 
 
 def of_subject(subject: str) -> dict[str, str]:
@@ -70,12 +74,12 @@ def what(job: Job) -> str:
 
 def how(job: Job) -> str:
     """Says how a job is asked, in a few words."""
-    option = job.option
-    again = option.get("recompute")
+    options = job.options
+    again = options.get("recompute")
     words = [
-        str(option["layout"]).replace(",", " "),
-        f"{option['tokens']:,} tokens",
-        f"{option['batch']:,} by {option['micro_batch']}",
+        str(options["layout"]).replace(",", " "),
+        f"{options['tokens']:,} tokens",
+        f"{options['batch']:,} by {options['micro_batch']}",
         job.precision,
         *([f"again: {again}"] if again else []),
     ]
@@ -157,7 +161,7 @@ def several_table() -> str:
     rows = [
         [job.name, f"{what(job)}, {job.gpus} {job.system}", job.page, seconds(job.seconds)]
         for job in jobs()
-        if job.seconds and "configurations fit" in job.unasked
+        if job.seconds and SEVERAL.fullmatch(job.unasked)
     ]
     return table(["row", "what", "source", "measured"], rows)
 

@@ -60,8 +60,8 @@ class Job:
         return EXPERTS if self.kind == "experts" else DENSE
 
     @property
-    def option(self) -> dict[str, Any]:
-        """Gives what is asked by option; `model` is the first word."""
+    def options(self) -> dict[str, Any]:
+        """Gives what is asked by the names of options; `model` is the first word."""
         model, *words = self.asked.split()
         found: dict[str, Any] = {"model": model}
         for at, word in enumerate(words):
@@ -184,7 +184,7 @@ def answer_to(job: Job) -> Answer:
     """Asks as `linkwright train` does."""
     if job.unasked:
         return Answer(refusal=job.unasked)
-    options = job.option
+    options = job.options
     model = options.pop("model")
     try:
         run = train_model(ROOT / model if model.endswith(".json") else model, **options)

@@ -53,10 +53,10 @@ def ladders(jobs: Sequence[Job], answers: Mapping[str, Answer]) -> list[Ladder]:
 
 def rung_of(job: Job) -> tuple[str, ...]:
     """Names all of a question but its replicas, with the samples of one GPU."""
-    option = dict(job.option)
-    layout = re.sub(r"\b(dp|fsdp)=\d+", r"\1", option.pop("layout"))
-    samples = option.pop("batch") / job.gpus
-    others = (f"{name}={value}" for name, value in sorted(option.items()))
+    options = dict(job.options)
+    layout = re.sub(r"\b(dp|fsdp)=\d+", r"\1", options.pop("layout"))
+    samples = options.pop("batch") / job.gpus
+    others = (f"{name}={value}" for name, value in sorted(options.items()))
     return (job.source, job.release, layout, f"{samples:g}", *others)
 
 

@@ -43,7 +43,7 @@ def shown(bar: dict[str, Any]) -> str:
 # From here on `make accuracy` writes.
 SHARES_INSIDE = {
     "alike": "90%",
-    "measured": "75%",
+    "measured": "81%",
     "never-measured": "89%",
 }
 # End of what `make accuracy` writes.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from accuracy.restate.training.question import (
+    FIT_BY,
     MODELS,
     NO_LAYOUT,
     NO_PRECISION,
@@ -82,9 +83,9 @@ def reason(own: Mapping[str, str], precision: str, seconds: float | None) -> str
     if seconds is None:
         return "states no time of a step"
     if int(own["fitting"]) > 1:
-        return f"{own['fitting']} configurations fit it"
+        return f"{FIT_BY} {own['fitting']} configurations"
     if own["fitting"] == "0":
-        return "no configuration fits it"
+        return f"{FIT_BY} no configuration"
     if not own["tp"]:
         return NO_LAYOUT
     return "" if precision else NO_PRECISION

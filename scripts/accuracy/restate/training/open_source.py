@@ -133,6 +133,8 @@ def simumax(folder: Path) -> Iterator[Question]:
             tokens=numbers.get("seq", 4096),
             zero=1,
             sequence_parallel=numbers["tp"] > 1,
+            # Its guide to repeat the runs says so.
+            context="all-to-all" if "cp" in numbers else None,
             capacity_factor=1 if kind == "experts" else None,
         )
         yield Question(

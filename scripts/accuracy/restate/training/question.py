@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 # Precisions as their publishers name them.
@@ -13,6 +13,7 @@ MODELS = "validation/accuracy/models"
 # Reasons for which a row is no question.
 OFFLOADS = "moves activations to the host"
 MAMBA = "has Mamba-2 layers, which are not built"
+FIT_BY = "is fit by"
 NO_LAYOUT = "states no layout"
 NO_PRECISION = "states no precision"
 NO_RECOMPUTATION = "states no recomputation"
@@ -42,12 +43,8 @@ class Question:
     unasked: str = ""
     left_out: str = ""
 
-    def out(self, why: str) -> Question:
-        """Leaves it out of the scores."""
-        return replace(self, left_out=why)
-
-    def line(self, name: str) -> dict[str, str]:
-        """Gives the row of the table."""
+    def line(self, name: str, fitted: str) -> dict[str, str]:
+        """Gives the row of the table; `fitted` is what it set of the model."""
         return {
             "job": name,
             "source": self.source,
@@ -64,7 +61,7 @@ class Question:
             "reserved_gib": number(self.reserved),
             "unasked": self.unasked,
             "left_out": self.left_out,
-            "fitted": "",
+            "fitted": fitted,
             "page": self.page,
         }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from accuracy.restate.training import bridge, mlperf, open_source, own
 from accuracy.restate.training.question import Question
-from accuracy.tables import write_table
+from accuracy.tables import STORED, table, write_table
 
 NAME = "training-jobs.csv"
 ABOUT = """\
@@ -22,12 +22,15 @@ FURTHEST = 1.15
 
 
 def steps(folder: Path) -> None:
-    """Writes a row for each step and each recipe."""
+    """Writes a row for each step and each recipe; what rows set is kept from the table before."""
+    path = STORED / NAME
+    fitted = {row["job"]: row["fitted"] for row in table(path)} if path.exists() else {}
     numbers: dict[str, Iterator[int]] = {}
     rows = []
     for each in without_twins(list(every_question(folder / "training"))):
-        of = f"{each.source} recipe" if each.release == "recipes" else each.source
-        rows.append(each.line(f"{of} {next(numbers.setdefault(of, count(1)))}"))
+        kind = f"{each.source} recipe" if each.release == "recipes" else each.source
+        name = f"{kind} {next(numbers.setdefault(kind, count(1)))}"
+        rows.append(each.line(name, fitted.get(name, "")))
     write_table(NAME, ABOUT, rows)
 
 
