@@ -94,11 +94,15 @@ def test_recipes_are_asked_as_they_are_stated(tmp_path: Path) -> None:
     ]
     written(tmp_path / "megatron-bridge-recipes.csv", made)
     rows = list(bridge.recipes(tmp_path))
-    assert rows[0].asked == (
-        "llama-3.1-70b --machine hgx-h100 --layout dp=2,tp=4,pp=8,vp=5 --batch 256 --micro-batch 1 "
-        "--tokens 8192 --precision fp8 --gradients bf16 --zero 1 --recompute layernorm+mlp "
-        "--kernels fused --sequence-parallel --async-tensor --fp8-weights"
+    assert rows[0].asked.startswith(
+        "llama-3.1-70b --machine hgx-h100 --layout dp=2,tp=4,pp=8,vp=5 "
     )
+    for words in (
+        "--batch 256 --micro-batch 1 --tokens 8192 --precision fp8 --gradients bf16 --zero 1",
+        "--recompute layernorm+mlp --kernels fused",
+        "--sequence-parallel --async-tensor --fp8-weights",
+    ):
+        assert words in rows[0].asked
     reasons = [row.unasked for row in rows]
     assert reasons == ["", OFFLOADS, MAMBA, NO_LAYOUT, "its GPU, VR200, is not known", ""]
     assert "--lora 32 --lora-target all" in rows[5].asked

@@ -30,7 +30,7 @@ DOES_NOT_FIT = "it does not fit the GPUs' memory, by the model"
 
 @dataclass(frozen=True)
 class Job:
-    """Holds a published step: what is asked, what was measured, and why it counts or does not."""
+    """Holds a published step: the question, the measured time, and why it counts or does not."""
 
     name: str
     source: str
@@ -169,7 +169,7 @@ def fresh(job: Job) -> Answer:
     return _PLAYED[job.name]
 
 
-# What jobs came to in this process, by their names.
+# Answers of this process, by the names of jobs.
 _PLAYED: dict[str, Answer] = {}
 
 
@@ -222,7 +222,7 @@ def store() -> None:
     answers = {job.name: fresh(job) for job in jobs()}
     write_table(
         ANSWERS,
-        "What Linkwright says of each row of training-jobs.csv: seconds of a step.",
+        "Linkwright's answer to each row of training-jobs.csv: seconds of a step.",
         [
             {
                 "job": job.name,

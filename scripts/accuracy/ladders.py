@@ -13,7 +13,7 @@ from accuracy.jobs import Answer, Job
 POINTS = 6.0
 # Two ladders are told apart where their measured losses differ by more points.
 APART = 2.0
-# What says nothing of a ladder.
+# Guesses that say nothing of a ladder.
 GUESSES = {"no loss": 0.0, "always 3 %": 3.0}
 
 

@@ -10,7 +10,7 @@ from statistics import median
 from accuracy.jobs import DENSE, EXPERTS, Answer, Job
 from accuracy.ladders import Ladder, order, share_within
 
-# What each score is held to, in the words of the page.
+# Each score is held to this, in the words of the page.
 HELD = {
     "dense, median": 0.12,
     "dense, 90th percentile": 0.25,

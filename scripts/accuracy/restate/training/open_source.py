@@ -13,7 +13,7 @@ FOUNDRY = "mosaicml/llm-foundry, scripts/train/benchmarking/README.md"
 SIMUMAX = "MooreThreads/SimuMax, docs/b200/b200_release_v1.2_summary.md"
 TITAN = "pytorch/torchtitan, benchmarks/llama3_h100_202412_torchtitan.md"
 
-# A preset, its GPUs, and what they have in the place of the preset's memory.
+# A preset, its GPUs, and their memory where it is not the preset's.
 FOUNDRY_GPUS = {
     "a100_40gb": ("dgx-a100", "A100 of 40 GB", None),
     "a100_80gb": ("dgx-a100", "A100 of 80 GB", "80GiB"),

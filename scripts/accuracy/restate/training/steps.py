@@ -22,7 +22,7 @@ FURTHEST = 1.15
 
 
 def steps(folder: Path) -> None:
-    """Writes a row for each step and each recipe; what rows set is kept from the table before."""
+    """Writes a row for each step and each recipe; `fitted` stays as the table had it."""
     path = STORED / NAME
     fitted = {row["job"]: row["fitted"] for row in table(path)} if path.exists() else {}
     numbers: dict[str, Iterator[int]] = {}
