@@ -85,6 +85,9 @@ def main() -> None:
             sys.exit("\n".join([*found, "run make accuracy"]))
         return
     wanted = [each for each in every_series() if each.subject.startswith(chosen.only)]
+    if not wanted:
+        names = dict.fromkeys(each.subject for each in every_series())
+        parser.error(f"no subject begins with `{chosen.only}`; take one of {', '.join(names)}")
     if any(each.subject.startswith(jobs.JOBS) for each in wanted):
         jobs.play(jobs.jobs())
         jobs.store()

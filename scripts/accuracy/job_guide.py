@@ -50,16 +50,16 @@ def measured_jobs_table() -> str:
         ),
         of_mlperf("Llama 3.1 8B", "llama-3.1-8b"),
         *(
-            [f"{model} (Megatron-Bridge, {count(own)})", "time of a step", spread(own)]
+            [f"`{model}` (Megatron-Bridge, {count(own)})", "time of a step", spread(own)]
             for model, own in by_model("Megatron-Bridge").items()
         ),
         *(
-            [f"{model}, 8 B200s (SimuMax, {count(own)})", "time of a step", spread(own)]
+            [f"`{model}`, 8 B200s (SimuMax, {count(own)})", "time of a step", spread(own)]
             for model, own in by_model("SimuMax").items()
         ),
         *(own_run(job) for job in jobs() if job.source == "our own runs"),
     ]
-    return table(["job", "measured", "Linkwright"], rows)
+    return table(["job", "measured", "Linkwright"], rows, in_words=True)
 
 
 def own_run(job: Job) -> list[str]:

@@ -22,9 +22,12 @@ def signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.1%}"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Writes a table of Markdown; figures are to the right."""
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, in_words: bool = False) -> str:
+    """Writes a table of Markdown; figures are to the right where its cells are not in words."""
     columns = list(zip(*rows, strict=True)) or [()] * len(heads)
     are_figures = [any(cell.lstrip("+-")[:1].isdigit() for cell in column) for column in columns]
-    rule = ["---:" if at and is_right else "---" for at, is_right in enumerate(are_figures)]
+    rule = [
+        "---:" if at and is_right and not in_words else "---"
+        for at, is_right in enumerate(are_figures)
+    ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
