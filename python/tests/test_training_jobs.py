@@ -105,7 +105,7 @@ def test_recipes_are_asked_as_they_are_stated(tmp_path: Path) -> None:
         assert words in rows[0].asked
     reasons = [row.unasked for row in rows]
     assert reasons == ["", OFFLOADS, MAMBA, NO_LAYOUT, "its GPU, VR200, is not known", ""]
-    assert "--lora 32 --lora-target all" in rows[5].asked
+    assert "--lora 16 --lora-target linear_qkv" in rows[5].asked
     assert "--async-tensor" not in rows[5].asked
 
 

@@ -131,11 +131,12 @@ def question(
             recompute=recomputation(recipe),
             kernels="fused",
             sequence_parallel="tp=" in layout,
-            # Recipes overlap these collectives with products, except in NVFP4.
-            async_tensor="tp=" in layout and precision != "nvfp4",
+            # Pre-training overlaps these collectives with products, except in NVFP4.
+            async_tensor="tp=" in layout and job["stage"] == "pretrain" and precision != "nvfp4",
             fp8_weights=precision != "bf16" and not is_lora,
-            lora=32 if is_lora else None,
-            lora_target="all" if is_lora else None,
+            # The recipes of Llama 3 70B say so.
+            lora=16 if is_lora else None,
+            lora_target="linear_qkv" if is_lora else None,
         )
     return Question(
         source="Megatron-Bridge",
