@@ -183,7 +183,8 @@ HEADER = """\
 # `energy` is the picojoules of an operation with numbers of 16 bits at the data sheet's clock, a multiply-add being two: what leaves the
 # published TFLOP/s of random numbers for long under the power of data sheets. Ampere: 258 of an A100 (He, "Strangely, Matrix
 # Multiplications on GPUs Run Faster When Given Predictable Data", 2024). Hopper: 720 of an H100 (SemiAnalysis, "MI300X vs H100 vs
-# H200", 2024). Blackwell: ENERGY_OF_BLACKWELL. CDNA: as Hopper, in a process as old; its shares are 620 and 990 TFLOP/s of an
+# H200", 2024). Blackwell: an assumption, 0.9 of Hopper's, whose process is one step
+# before. CDNA: as Hopper, in a process as old; its shares are 620 and 990 TFLOP/s of an
 # MI300X (SemiAnalysis), and its other terms those of the nearest.
 """
 

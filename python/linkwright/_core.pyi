@@ -27,6 +27,8 @@ from linkwright.names import (
     FrameworkName,
     GpuSpeedName,
     ImportFormatName,
+    KernelName,
+    KernelPrecisionName,
     KernelsName,
     LinksName,
     LitmusTestName,
@@ -126,7 +128,10 @@ __all__ = [
     "gpu_model",
     "gpu_models",
     "import_format_names",
+    "kernel_fields",
     "kernel_terms",
+    "kernel_time_terms",
+    "kernel_times",
     "mean_over_seeds",
     "models",
     "nccl_choices",
@@ -5111,7 +5116,7 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, export_format, fidelity, flags, framework, gpu_speed, import_format, kernels, links,
+    collective, discipline, export_format, fidelity, flags, framework, gpu_speed, import_format, kernel, kernel_precision, kernels, links,
     litmus_test, lora_target, mapping, model_precision, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
     processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
     """
@@ -5590,6 +5595,42 @@ def workloads() -> Table:
 
 def write_jobs(jobs: Sequence[Job]) -> str:
     """The jobs as text that `read_jobs` reads back to equal jobs."""
+
+def kernel_times(
+    kernel: KernelName,
+    shapes: Sequence[str],
+    gpu: GpuModel | str,
+    precision: KernelPrecisionName = "bf16",
+    terms: str | None = None,
+) -> Table:
+    """How long kernels of training take alone on a GPU: one row for each shape.
+
+    A shape is its numbers in order, as "4096x4096x8192", or each by its name, as
+    "batch=1,tokens=8192,heads=32,kv-heads=8,head=128".
+
+    - "gemm": m, n, k.
+    - "attention" (all tokens of sequences, each sees those before it) and "decode" (one new token of each): batch, tokens,
+      heads, kv-heads, head; also window (tokens that one sees) and cache ("bf16" or "fp8").
+    - "experts" (the perceptrons of a block's experts, forward): tokens (of all GPUs), hidden, inner, top, experts; also ep
+      and tp (GPUs that have other experts, and parts of the same), and draw ("balanced" or "power-law:A").
+
+    Columns: operations (of multiply-adds, two each), kernel (seconds on the GPU), cast (seconds that making narrow numbers
+    of the operands takes before), host (seconds of an inference engine's host, where its call is long), time (of one call after
+    another, in seconds). The GPU keeps its clock: these are kernels alone, for a short while.
+
+    `terms` is the text of a file of terms to calculate with instead of Linkwright's own.
+
+    Raises:
+        SimulationError: For a shape that there is not, and numbers that the GPU does not multiply.
+        MachineError: For a GPU that is not known well enough.
+        InputError: For terms that are none.
+    """
+
+def kernel_fields(kernel: KernelName) -> list[str]:
+    """Gives the numbers of a kernel's shape in the order of its text."""
+
+def kernel_time_terms() -> str:
+    """Gives the text of the terms by which kernels alone are timed, each with its source (TOML)."""
 
 def read_mapping(
     text: str, ranks: Sequence[int], gpus: int, file: str = "<text>"

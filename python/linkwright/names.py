@@ -26,14 +26,14 @@ __all__ = [
     "FrameworkName",
     "GpuSpeedName",
     "ImportFormatName",
+    "KernelName",
+    "KernelPrecisionName",
     "KernelsName",
     "LinksName",
     "LitmusTestName",
     "LoraTargetName",
     "MappingName",
     "MemorySystemName",
-    "KernelName",
-    "KernelPrecisionName",
     "ModelPrecisionName",
     "NcclAlgorithmName",
     "NcclOperationName",
@@ -127,6 +127,10 @@ FlagsName: TypeAlias = Literal["megatron", "torchtitan"]
 FrameworkName: TypeAlias = Literal["mxnet-0-11", "mxnet-18-04", "pytorch"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "amd-smi", "nccl-xml", "toml"]
+KernelName: TypeAlias = Literal["gemm", "attention", "decode", "experts"]
+KernelPrecisionName: TypeAlias = Literal[
+    "bf16", "fp16", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"
+]
 KernelsName: TypeAlias = Literal["fused", "eager", "compiled"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
 LitmusTestName: TypeAlias = Literal[
@@ -174,10 +178,6 @@ MemorySystemName: TypeAlias = Literal[
     "g-tsc",
     "zero-copy",
     "unified",
-]
-KernelName: TypeAlias = Literal["gemm", "attention", "decode", "experts"]
-KernelPrecisionName: TypeAlias = Literal[
-    "bf16", "fp16", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"
 ]
 ModelPrecisionName: TypeAlias = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls", "nvls-tree", "pat"]

@@ -14,13 +14,3 @@ def product_network(rows: int, columns: int, depth: int) -> NeuralNetwork:
         f'name = "product"\ninput = {{ tokens = {rows}, width = {depth} }}\n'
         f'layers = [{{ kind = "fully-connected", width = {columns}, bias = false }}]\n'
     )
-
-
-@cache
-def attention_network(tokens: int, heads: int, key_heads: int, width: int) -> NeuralNetwork:
-    """Makes a network of causal attention alone."""
-    whole = (heads + 2 * key_heads) * width
-    return NeuralNetwork.from_toml(
-        f'name = "attention"\ninput = {{ tokens = {tokens}, width = {whole} }}\n'
-        f'layers = [{{ kind = "attention", heads = {heads}, key_value_heads = {key_heads} }}]\n'
-    )

@@ -13,9 +13,22 @@ use super::terms::KernelTerms;
 /// Times of attention backward over forward: five products for two, which reach 0.63 and 0.73 of the peak (Dao,
 /// FlashAttention-2, 2023, section 4.1).
 const BACKWARD: f64 = 2.5 * 0.73 / 0.63;
+/// FlashAttention 2 is 1.3 to 2.5 times as fast as FlashAttention in Triton (Dao, FlashAttention-2, 2023, section 4.1).
+const TRITON: f64 = 1.8;
 /// PyTorch's attention is FlashAttention 2, which reaches 0.35 of an H100's peak where kernels for its generation reach 0.75
 /// (Shah et al., FlashAttention-3, 2024, abstract and section 1).
 const PORTABLE: f64 = 0.75 / 0.35;
+
+/// Says whose kernels attend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::training) enum FlashVersion {
+    /// Kernels for the GPU's generation.
+    Own,
+    /// FlashAttention 2, which PyTorch has.
+    Second,
+    /// The first version, in Triton.
+    Triton,
+}
 
 /// Times matrix kernels of steps on a GPU.
 #[derive(Debug, Clone, Copy)]
@@ -49,13 +62,18 @@ impl MatrixKernels {
         products.seconds()
     }
 
-    /// Gives the seconds of attention forward and backward, of `tokens` queries; whether its kernels are written for the
-    /// GPU's generation.
-    pub fn attention(&self, shape: AttentionShape, tokens: u64, is_own: bool) -> [f64; 2] {
-        let terms = KernelTerms::own().attention(self.gpu.generation);
+    /// Gives the seconds of attention forward and backward, of `tokens` queries.
+    pub fn attention(&self, shape: AttentionShape, tokens: u64, version: FlashVersion) -> [f64; 2] {
+        let generation = self.gpu.generation;
+        let terms = KernelTerms::own().attention(generation);
         let whole = shape.seconds(&self.gpu, terms) - terms.least;
         let part = tokens as f64 / (shape.batch * shape.tokens) as f64;
-        let slower = if is_own || !self.gpu.generation.has_own_attention() { 1.0 } else { PORTABLE };
+        let second = if generation.has_own_attention() { PORTABLE } else { 1.0 };
+        let slower = match version {
+            FlashVersion::Own => 1.0,
+            FlashVersion::Second => second,
+            FlashVersion::Triton => second * TRITON,
+        };
         let forward = whole * part * slower;
         [forward + terms.least, forward * BACKWARD + 2.0 * terms.least]
     }

@@ -47,7 +47,7 @@ pub use decoding::DecodingShape;
 pub use experts::ExpertsShape;
 pub use generation::KernelGeneration;
 pub use gpu::KernelGpu;
-pub(in crate::training) use in_steps::MatrixKernels;
+pub(in crate::training) use in_steps::{FlashVersion, MatrixKernels};
 pub use numbers::KernelNumbers;
 pub use product::ProductShape;
 pub use reader::KernelKind;

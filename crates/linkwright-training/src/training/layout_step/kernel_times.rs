@@ -5,7 +5,7 @@
 
 use super::works::TokenWork;
 use crate::training::family::LayerFamily;
-use crate::training::kernel_time::{MatrixKernels, ProductShape};
+use crate::training::kernel_time::{FlashVersion, MatrixKernels, ProductShape};
 use crate::training::memory::Kernels;
 use crate::training::roofline::{LayerWork, Roofline};
 use crate::units::Picoseconds;
@@ -23,10 +23,14 @@ impl KernelTimes<'_> {
         let is_product = work.work.is_matrix && work.work.weights > 0;
         let matrix = self.roofline.matrix_kernels(is_product);
         match (matrix, work.attention) {
-            (Some(matrix), Some(shape)) => {
-                let is_own = self.kernels == Kernels::Fused;
+            (Some(matrix), Some((shape, is_in_triton))) => {
+                let library = match self.kernels {
+                    _ if is_in_triton => FlashVersion::Triton,
+                    Kernels::Fused => FlashVersion::Own,
+                    Kernels::Eager | Kernels::Compiled => FlashVersion::Second,
+                };
                 matrix
-                    .attention(shape, work.tokens, is_own)
+                    .attention(shape, work.tokens, library)
                     .map(|seconds| Picoseconds::from_seconds(seconds).0)
             }
             (Some(matrix), None) if is_product => self.product(work, &matrix),

@@ -19,8 +19,8 @@ pub(super) struct TokenWork {
     pub tokens: u64,
     /// Whether its weights have no gradients.
     pub is_frozen: bool,
-    /// Attention has this shape, of one sequence.
-    pub attention: Option<AttentionShape>,
+    /// Attention has this shape, of one sequence, and whether its kernels are in Triton.
+    pub attention: Option<(AttentionShape, bool)>,
 }
 
 impl TokenWork {

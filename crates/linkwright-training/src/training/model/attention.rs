@@ -36,6 +36,8 @@ pub struct Attention {
     pub sinks: bool,
     /// Whether queries and keys are turned by their places.
     pub rotary: bool,
+    /// Whether its kernels are FlashAttention of the first version, in Triton: those that add a bias for each distance.
+    pub triton: bool,
 }
 
 impl Attention {

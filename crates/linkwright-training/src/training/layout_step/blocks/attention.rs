@@ -71,7 +71,7 @@ impl Pieces<'_> {
         let of = self.training;
         let parts = of.layout.cp;
         let work = TokenWork {
-            attention: Some(heads.shape(of.model.tokens)),
+            attention: Some((heads.shape(of.model.tokens), of.model.attention.triton)),
             ..TokenWork::new("attention", heads.work(of.model.tokens), of.tokens())
         };
         let call = |kind, size| GroupCall { group: RankGroup::Context, kind, size };

@@ -69,6 +69,7 @@ pub(super) fn plain(fields: &Fields<'_>, family: Family) -> Result<LanguageModel
             output_bias: false,
             head_norms: false,
             sinks: false,
+            triton: false,
             rotary: true,
         },
         norm: Norm::RootMeanSquare,

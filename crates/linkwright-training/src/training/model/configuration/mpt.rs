@@ -45,9 +45,11 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
     }
     let bias = !fields.flag("no_bias", false)?;
     let (mut alibi, mut rotary, mut key_value_heads) = (false, false, heads);
+    let mut triton = false;
     if let Some(own) = fields.table("attn_config")? {
         alibi = own.flag("alibi", false)?;
         rotary = own.flag("rope", false)?;
+        triton = alibi || own.text("attn_impl")? == Some("triton");
         key_value_heads = match own.text("attn_type")? {
             Some("multiquery_attention") => 1,
             Some("grouped_query_attention") => own.need("kv_n_heads", heads)?,
@@ -85,6 +87,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
             head_norms: false,
             sinks: false,
             rotary,
+            triton,
         },
         norm: Norm::Layer { bias },
         blocks: vec![Blocks {
