@@ -2,10 +2,10 @@
 
     python scripts/calibrate_kernel_times.py FOLDER [--keep]
 
-The folder holds `kernels/` with tables that people published (`docs/concepts/calibration.md` names them): products,
-attention and experts on an A100, an H100 and a B200, as an inference engine runs them. Writes
-`kernel_terms.toml` beside the model of kernels; the extension is to be built anew afterwards, which
-has the terms compiled in. `--keep` fits nothing and prints what the terms give.
+The folder holds `kernels/` with tables that people published (`docs/accuracy.md` names them):
+products, attention and experts on an A100, an H100 and a B200, as an inference engine runs them.
+Writes `kernel_terms.toml` beside the model of kernels; the extension is to be built anew
+afterwards, which has the terms compiled in. `--keep` fits nothing and prints what the terms give.
 
 By least squares of the logarithms of predicted over measured times, outliers damped. What is fitted
 belongs to a generation and a width of numbers, never to a shape. Two tables follow: errors, and
@@ -31,9 +31,7 @@ from accuracy.restate.kernels import every_kernel
 from linkwright import kernel_time_terms, kernel_times
 
 ROOT = Path(__file__).resolve().parents[1]
-TERMS = (
-    ROOT / "crates/linkwright-training/src/training/kernel_time/kernel_terms.toml"
-)
+TERMS = ROOT / "crates/linkwright-training/src/training/kernel_time/kernel_terms.toml"
 # Terms that are fitted, by the section's name; the others are choices that stand in the file.
 FREE = {
     "product": ("share", "loaded", "start", "least", "memory", "cast-row"),
@@ -100,8 +98,8 @@ def main() -> None:
     if not wanted.keep:
         for table in tables:
             fit(table, terms)
-        TERMS.write_text(written(terms), encoding="utf-8")
     text = written(terms)
+    TERMS.write_text(text, encoding="utf-8")
     print("| GPU | kernel | numbers | rows | median | 90th | median by others' terms |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for table in tables:
@@ -174,18 +172,21 @@ def without(terms: Terms, generation: str) -> str:
 
 
 HEADER = """\
-# What kernels alone reach of a GPU, by how its matrix units are fed. Times are microseconds; `reach.rs` says what each term is.
+# What kernels alone reach of a GPU, by how its matrix units are fed. Times are microseconds;
+# `reach.rs` says what each term is.
 #
-# Fitted by scripts/calibrate_kernel_times.py to kernels of an inference engine (vLLM 0.14 on an A100, 0.24 on an H100 and a B200;
-# ai-dynamo/aiconfigurator, Apache-2.0). `queries`, `rows` and `host` are choices: blocks of FlashAttention 2 and 3 and of trtllm-gen,
-# clusters of CUTLASS's products of eight bits, and medians of the rows that nothing but the host bounds.
+# Fitted by scripts/calibrate_kernel_times.py to kernels of an inference engine (vLLM 0.14 on an
+# A100, 0.24 on an H100 and a B200; ai-dynamo/aiconfigurator, Apache-2.0). `queries`, `rows` and
+# `host` are choices: blocks of FlashAttention 2 and 3 and of trtllm-gen, clusters of CUTLASS's
+# products of eight bits, and medians of the rows that nothing but the host bounds.
 #
-# `energy` is the picojoules of an operation with numbers of 16 bits at the data sheet's clock, a multiply-add being two: what leaves the
-# published TFLOP/s of random numbers for long under the power of data sheets. Ampere: 258 of an A100 (He, "Strangely, Matrix
-# Multiplications on GPUs Run Faster When Given Predictable Data", 2024). Hopper: 720 of an H100 (SemiAnalysis, "MI300X vs H100 vs
-# H200", 2024). Blackwell: an assumption, 0.9 of Hopper's, whose process is one step
-# before. CDNA: as Hopper, in a process as old; its shares are 620 and 990 TFLOP/s of an
-# MI300X (SemiAnalysis), and its other terms those of the nearest.
+# `energy` is the picojoules of an operation with numbers of 16 bits at the data sheet's clock, a
+# multiply-add being two: what leaves the published TFLOP/s of random numbers for long under the
+# power of data sheets. Ampere: 258 of an A100 (He, "Strangely, Matrix Multiplications on GPUs Run
+# Faster When Given Predictable Data", 2024). Hopper: 720 of an H100 (SemiAnalysis, "MI300X vs H100
+# vs H200", 2024). Blackwell: an assumption, 0.9 of Hopper's, whose process is one step before.
+# CDNA: as Hopper, in a process as old; its shares are 620 and 990 TFLOP/s of an MI300X
+# (SemiAnalysis), attention's is as far below as an A100's, and its other terms are the nearest's.
 """
 
 

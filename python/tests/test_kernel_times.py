@@ -28,7 +28,7 @@ SHAPES = {
 
 def seconds(kernel: str, *shapes: str, gpu: str = "h100", precision: str = "bf16") -> list[float]:
     times = kernel_times(kernel, shapes, gpu, precision)  # type: ignore[arg-type]
-    return [float(time) for time in pa.table(times)["time"].to_pylist()]
+    return [float(row["time"]) for row in pa.table(times).to_pylist()]
 
 
 @pytest.mark.parametrize("kernel", SHAPES)

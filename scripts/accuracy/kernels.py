@@ -84,7 +84,7 @@ def times(kernels: Sequence[Kernel], *, by_others: bool) -> list[float]:
     kind: Any = first.kind
     numbers: Any = first.numbers
     found = kernel_times(kind, [it.shape for it in kernels], first.gpu, numbers, terms)
-    return [float(time) for time in pa.table(found)["time"].to_pylist()]
+    return [float(row["time"]) for row in pa.table(found).to_pylist()]
 
 
 def series() -> Iterator[Series]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from linkwright import (
     GpuModel,
     SimulationError,
+    Table,
     choice_names,
     gpu_model,
     kernel_fields,
@@ -20,9 +21,6 @@ from linkwright.cli import output
 from linkwright.cli.gpu_options import choice
 from linkwright.files import read_text
 from linkwright.texts import duration
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Kernel", "Shapes", "print_kernels"]
 
@@ -49,7 +47,12 @@ Shapes = Annotated[
 
 
 def print_kernels(
-    kernel: str, shapes: Sequence[str] | None, gpu: Path | None, precision: str | None, *, json: bool
+    kernel: str,
+    shapes: Sequence[str] | None,
+    gpu: Path | None,
+    precision: str | None,
+    *,
+    json: bool,
 ) -> None:
     """Prints how long kernels take.
 
@@ -88,7 +91,7 @@ def _model(gpu: Path) -> GpuModel:
     return gpu_model(str(gpu))
 
 
-def _rows(shapes: Sequence[str], times: pa.Table) -> list[Mapping[str, Any]]:
+def _rows(shapes: Sequence[str], times: Table) -> list[Mapping[str, Any]]:
     import pyarrow as pa
 
     rows = pa.table(times).to_pylist()

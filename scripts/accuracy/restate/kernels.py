@@ -46,7 +46,7 @@ def kernels(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Published:
-    """Holds a published row: its kernel, its line in our table, its place in its file, and whose kernel ran."""
+    """Holds a published row: its kernel, its line in our table, its place, and whose it was."""
 
     kernel: Kernel
     line: dict[str, str]
