@@ -72,8 +72,9 @@ pub use kernel_time::{
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};
 pub use layout_step::{
-    ClassTimes, ContextExchange, ExchangeTimes, Execution, FreeExchanges, GroupCall, LayoutStep,
-    PipelineSend, StageSpread, StageWork,
+    BesideTimes, ClassTimes, ContextExchange, ExchangeTimes, Exchanges, Execution, FreeExchanges,
+    GroupCall, LayoutStep, PipelineSend, StageSpread, StageWork, TakenShare, Variation,
+    VariedStep,
 };
 pub use measured::MeasuredLayers;
 pub use memory::{

@@ -1,6 +1,7 @@
 //! Orders a GPU's work in a block, forward and backward: pieces with their times, and recomputation.
 
 use super::kernel_times::KernelTimes;
+use super::launches::launches_of;
 use super::pieces::{GroupCall, Hidden, Meeting, Piece};
 use crate::program::CollectiveKind;
 use crate::training::layout::RankGroup;
@@ -24,6 +25,10 @@ pub(super) struct Actions {
     pub backward: Vec<Action>,
     /// The backward pass takes this long to compute again.
     pub again: Picoseconds,
+    /// Products of matrices take this long, forward and backward.
+    pub products: [Picoseconds; 2],
+    /// The host takes this long to launch the kernels of each pass.
+    pub launched: [Picoseconds; 2],
 }
 
 impl Actions {
@@ -32,19 +37,53 @@ impl Actions {
     pub(super) fn of(pieces: &[Piece], times: KernelTimes<'_>, again: &Again<'_>) -> Self {
         let mut forward = Row::default();
         let mut backward = Row::default();
+        let (mut products, mut launched) = ([0; 2], [0; 2]);
         let timed: Vec<Timed> = pieces.iter().map(|piece| Timed::of(piece, times)).collect();
-        for piece in &timed {
+        for (piece, of) in timed.iter().zip(pieces) {
             piece.forward(&mut forward, 1.0);
             let share = again.share(piece);
             if share > 0.0 {
                 piece.forward(&mut backward, share);
             }
+            let is_again = u64::from(share > 0.0);
+            let [ahead, back] = piece.products();
+            products[0] += ahead;
+            products[1] += back + (ahead as f64 * share) as u64;
+            let [ahead, back] = launches_of(of, times.kernels).map(|time| time.0);
+            launched[0] += ahead;
+            launched[1] += back + is_again * ahead;
         }
         let again = computed(&backward.actions);
         for piece in timed.iter().rev() {
             piece.backward(&mut backward);
         }
-        Self { forward: forward.finish(), backward: backward.finish(), again }
+        Self {
+            forward: forward.finish(),
+            backward: backward.finish(),
+            again,
+            products: products.map(Picoseconds),
+            launched: launched.map(Picoseconds),
+        }
+    }
+
+    /// Gives the same on a GPU whose kernels take so many times as long.
+    pub(super) fn slowed(&self, times: f64) -> Self {
+        let slowed = |time: Picoseconds| Picoseconds((time.0 as f64 * times) as u64);
+        let each = |actions: &Vec<Action>| {
+            let action = |action: &Action| match *action {
+                Action::Compute(time) => Action::Compute(slowed(time)),
+                Action::Beside(call, time) => Action::Beside(call, slowed(time)),
+                Action::Call(call) => Action::Call(call),
+            };
+            actions.iter().map(action).collect()
+        };
+        Self {
+            forward: each(&self.forward),
+            backward: each(&self.backward),
+            again: slowed(self.again),
+            products: self.products.map(slowed),
+            launched: self.launched,
+        }
     }
 }
 
@@ -59,7 +98,7 @@ pub(super) fn computed(actions: &[Action]) -> Picoseconds {
 
 /// A piece that has its times.
 enum Timed {
-    Work { name: &'static str, forward: u64, backward: u64 },
+    Work { name: &'static str, forward: u64, backward: u64, is_product: bool },
     Meeting(Meeting),
     Ring { name: &'static str, times: [u64; 2], turns: u64, calls: [GroupCall; 2] },
 }
@@ -69,7 +108,7 @@ impl Timed {
         match *piece {
             Piece::Work(work) => {
                 let [forward, backward] = times.of(&work);
-                Self::Work { name: work.name, forward, backward }
+                Self::Work { name: work.name, forward, backward, is_product: work.work.is_matrix }
             }
             Piece::Meeting(meeting) => Self::Meeting(meeting),
             Piece::Ring { work, turns, sizes } => {
@@ -82,6 +121,15 @@ impl Timed {
                 });
                 Self::Ring { name: work.name, times: times.of(&work), turns, calls }
             }
+        }
+    }
+
+    /// How long its products take, forward and backward.
+    const fn products(&self) -> [u64; 2] {
+        match self {
+            Self::Work { forward, backward, is_product: true, .. } => [*forward, *backward],
+            Self::Ring { times, .. } => *times,
+            Self::Work { .. } | Self::Meeting(_) => [0; 2],
         }
     }
 

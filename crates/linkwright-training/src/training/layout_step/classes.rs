@@ -21,13 +21,35 @@ pub struct PipelineSend {
     pub size: Bytes,
 }
 
-/// How long exchanges take that all ranks of a stage make at once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClassTimes {
+/// Says something of each exchange that all ranks of a stage make at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchanges<T> {
     /// Each stage has its calls here.
-    pub calls: Vec<BTreeMap<GroupCall, Picoseconds>>,
+    pub calls: Vec<BTreeMap<GroupCall, T>>,
     /// The sends that stages have to one another.
-    pub sends: BTreeMap<PipelineSend, Picoseconds>,
+    pub sends: BTreeMap<PipelineSend, T>,
+}
+
+/// How long exchanges take that all ranks of a stage make at once.
+pub type ClassTimes = Exchanges<Picoseconds>;
+
+impl<T> Default for Exchanges<T> {
+    fn default() -> Self {
+        Self { calls: Vec::new(), sends: BTreeMap::new() }
+    }
+}
+
+impl<T> Exchanges<T> {
+    /// Says something else of the same exchanges.
+    #[must_use]
+    pub fn map<U>(&self, mut other: impl FnMut(&T) -> U) -> Exchanges<U> {
+        let mut of_stage = |calls: &BTreeMap<GroupCall, T>| {
+            calls.iter().map(|(call, own)| (*call, other(own))).collect()
+        };
+        let calls = self.calls.iter().map(&mut of_stage).collect();
+        let sends = self.sends.iter().map(|(send, own)| (*send, other(own))).collect();
+        Exchanges { calls, sends }
+    }
 }
 
 /// The calls of a stage's program, and how often it makes each.
@@ -214,9 +236,21 @@ impl LayoutStep {
     pub fn class_times_of<E>(
         &self,
         counts: impl Fn(u64, RankGroup) -> bool,
-        mut time: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<Picoseconds>, E>,
+        time: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<Picoseconds>, E>,
     ) -> Result<ClassTimes, E> {
-        let mut times = ClassTimes::default();
+        self.exchanges_of(counts, time)
+    }
+
+    /// Asks anything of each exchange, as [`Self::class_times_of`] asks for its time.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub fn exchanges_of<T, E>(
+        &self,
+        counts: impl Fn(u64, RankGroup) -> bool,
+        mut ask: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<T>, E>,
+    ) -> Result<Exchanges<T>, E> {
+        let mut found = Exchanges::default();
         let asked = self.asked();
         for (stage, calls) in (0..).zip(asked.calls) {
             let mut of_kind: BTreeMap<(RankGroup, CollectiveKind), Vec<Bytes>> = BTreeMap::new();
@@ -228,18 +262,18 @@ impl LayoutStep {
                 if !counts(stage, group) {
                     continue;
                 }
-                let taken = time(&self.groups(stage, group), kind, &sizes)?;
+                let told = ask(&self.groups(stage, group), kind, &sizes)?;
                 let calls = sizes.into_iter().map(|size| GroupCall { group, kind, size });
-                known.extend(calls.zip(taken));
+                known.extend(calls.zip(told));
             }
-            times.calls.push(known);
+            found.calls.push(known);
         }
         for send in asked.sends {
             let pairs = self.peers(send.from, send.to);
             let pairs: Vec<Vec<u64>> = pairs.into_iter().map(|(from, to)| vec![from, to]).collect();
-            let taken = time(&pairs, CollectiveKind::AllToAll, &[send.size])?;
-            times.sends.insert(send, taken[0]);
+            let told = ask(&pairs, CollectiveKind::AllToAll, &[send.size])?;
+            found.sends.extend(told.into_iter().map(|told| (send, told)));
         }
-        Ok(times)
+        Ok(found)
     }
 }

@@ -1,9 +1,18 @@
 //! How long exchanges take, for those who ask before a step is played.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ClassTimes, GroupCall, PipelineSend};
 use crate::units::Picoseconds;
+
+/// Says which part of a GPU a collective takes while kernels run beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct TakenShare {
+    /// Of its multiprocessors: products lose it.
+    pub units: f64,
+    /// Of its memory's bandwidth: all other kernels lose it.
+    pub memory: f64,
+}
 
 /// Says how long exchanges take that all ranks of a stage make at once.
 pub trait ExchangeTimes {
@@ -12,6 +21,11 @@ pub trait ExchangeTimes {
 
     /// Gives the time in which a stage sends to another.
     fn send(&mut self, send: &PipelineSend) -> Picoseconds;
+
+    /// Says what a collective takes of the GPU.
+    fn taken(&self, _stage: u64, _call: &GroupCall) -> TakenShare {
+        TakenShare::default()
+    }
 }
 
 /// Exchanges that take no time.
@@ -36,6 +50,30 @@ impl ExchangeTimes for ClassTimes {
 
     fn send(&mut self, send: &PipelineSend) -> Picoseconds {
         self.sends.get(send).copied().unwrap_or_default()
+    }
+}
+
+/// Times of exchanges, with what collectives take of GPUs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BesideTimes {
+    /// They take so long.
+    pub times: ClassTimes,
+    /// Those of each stage take this of its GPUs.
+    pub taken: Vec<BTreeMap<GroupCall, TakenShare>>,
+}
+
+impl ExchangeTimes for BesideTimes {
+    fn call(&mut self, stage: u64, call: &GroupCall) -> Picoseconds {
+        self.times.call(stage, call)
+    }
+
+    fn send(&mut self, send: &PipelineSend) -> Picoseconds {
+        self.times.send(send)
+    }
+
+    fn taken(&self, stage: u64, call: &GroupCall) -> TakenShare {
+        let known = self.taken.get(stage as usize).and_then(|calls| calls.get(call));
+        known.copied().unwrap_or_default()
     }
 }
 

@@ -13,6 +13,7 @@
 //! their units.
 
 use super::exchange_times::ExchangeTimes;
+use super::rows::Pass;
 use super::{GroupCall, LayoutStep, PipelineSend};
 use crate::program::CollectiveKind;
 use crate::training::layout::RankGroup;
@@ -28,8 +29,8 @@ impl LayoutStep {
         let (mut before, mut behind, mut most) = (0_u64, 0_u64, 0_u64);
         for stage in 0..self.layout.pp {
             let rows = self.rows(stage, times);
-            let pass = |chunk: &Vec<[u64; 2]>, which: usize| -> u64 {
-                chunk.iter().map(|row| row[which]).sum()
+            let pass = |chunk: &Vec<[Pass; 2]>, which: usize| -> u64 {
+                chunk.iter().map(|row| row[which].time).sum()
             };
             let [forward, backward] =
                 [0, 1].map(|which| rows.iter().map(|chunk| pass(chunk, which)).sum::<u64>());
@@ -39,7 +40,7 @@ impl LayoutStep {
             // Gradients begin to be reduced in the last micro-batch of the last chunk, behind its last unit. All that
             // other chunks still compute then is the rest of a round.
             let (last, others) = rows.split_last().map_or((0, 0), |(last, others)| {
-                let first = last.last().map_or(0, |row| row[1]);
+                let first = last.last().map_or(0, |row| row[1].time);
                 (pass(last, 1) - first, others.iter().map(|chunk| pass(chunk, 1)).sum())
             });
             let rest = last + others.saturating_mul(self.layout.pp);

@@ -10,12 +10,14 @@
 //! gradients, norms of queries and keys head by head, and heads that predict several tokens.
 
 mod actions;
+mod beside;
 mod blocks;
 mod classes;
 mod exchange_times;
 mod execution;
 mod floor;
 mod kernel_times;
+mod launches;
 mod pieces;
 mod rows;
 mod spread;
@@ -24,17 +26,19 @@ mod tests;
 mod turn_times;
 mod turns;
 mod units;
+mod variation;
 mod works;
 mod writer;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-pub use classes::{ClassTimes, PipelineSend};
-pub use exchange_times::{ExchangeTimes, FreeExchanges};
+pub use classes::{ClassTimes, Exchanges, PipelineSend};
+pub use exchange_times::{BesideTimes, ExchangeTimes, FreeExchanges, TakenShare};
 pub use execution::{ContextExchange, Execution};
 pub use pieces::GroupCall;
 pub use spread::StageSpread;
+pub use variation::{Variation, VariedStep};
 
 use self::actions::computed;
 use self::turns::Pipe;
@@ -43,10 +47,10 @@ use self::writer::Writer;
 use super::error::TrainingError;
 use super::layout::{ModelLayout, Order, RankGroup};
 use super::memory::{Kernels, ModelTraining, Numbers};
-use super::roofline::Roofline;
+use super::roofline::{GpuRates, Roofline};
 use super::terms::FrameworkCosts;
 use crate::program::RankProgram;
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// A token's number and its label have these bytes where frameworks hand them over.
 const BYTES_OF_TOKEN: u64 = 2 * 8;
@@ -92,6 +96,9 @@ pub struct LayoutStep {
     /// A weight has this many bytes, and a gradient the next.
     number: u64,
     gradient: u64,
+    gpu: GpuRates,
+    /// Whether kernels wait until the host has launched them.
+    is_launched: bool,
     /// A rank of each stage does this; it is written once it is asked for.
     programs: OnceLock<Vec<RankProgram>>,
 }
@@ -163,6 +170,8 @@ impl LayoutStep {
             bucket,
             number,
             gradient,
+            gpu: roofline.gpu,
+            is_launched: false,
             programs: OnceLock::new(),
         };
         let state = training.optimizer.state();
@@ -239,6 +248,22 @@ impl LayoutStep {
             (stage, Picoseconds(passes.saturating_add(work.update.0)))
         });
         all.max_by_key(|(stage, time)| (*time, std::cmp::Reverse(*stage))).unwrap_or_default()
+    }
+
+    /// Gives the same step, turn by turn, where kernels wait until the host has launched them.
+    #[must_use]
+    pub fn launched(&self) -> Self {
+        Self { is_launched: true, ..self.clone() }
+    }
+
+    /// Says what a collective takes of a GPU that runs it in some blocks while its links carry `bus`. A block keeps a
+    /// multiprocessor; whatever the links carry is read from memory, and written behind them.
+    #[must_use]
+    pub fn taken(&self, blocks: u32, bus: Bandwidth) -> TakenShare {
+        TakenShare {
+            units: f64::from(blocks) / self.gpu.units().max(1) as f64,
+            memory: 2.0 * bus.0 as f64 / self.gpu.memory().0.max(1) as f64,
+        }
     }
 
     /// Gives the framework's work on the host, with which every step begins.

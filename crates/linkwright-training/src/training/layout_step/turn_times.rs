@@ -3,10 +3,15 @@
 //! It goes through what [`Writer`](super::writer) writes, one stage as far as it does not wait for another. Streams are times
 //! at which they are free. It leaves out what the runtime adds: samples that are copied from the host, and whatever else
 //! shares a link. So no step that is played is shorter.
+//!
+//! It can count what programs do not have: kernels that go on more slowly beside collectives ([`Beside`]), and a host
+//! that launches kernels later than the GPU could run them. The host begins with the step and launches unit after unit; none
+//! ends before its last kernel is launched. It leaves out hosts that wait for their GPU within a step.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::beside::Beside;
 use super::exchange_times::ExchangeTimes;
 use super::rows::Rows;
 use super::turns::Turn;
@@ -30,6 +35,9 @@ struct Stage<'a> {
     /// When computing ends, and when the stream of each group does.
     computed: u64,
     free: [u64; RankGroup::ALL.len()],
+    beside: Beside,
+    /// When the host has launched all kernels before.
+    launched: u64,
     open: Numbers,
     /// When all gradients are reduced.
     reduced: u64,
@@ -47,6 +55,8 @@ impl<'a> Stage<'a> {
             next: 0,
             computed: step.framework.0,
             free: [0; RankGroup::ALL.len()],
+            beside: Beside::default(),
+            launched: step.framework.0,
             open: Numbers::default(),
             reduced: 0,
             gathered: Vec::new(),
@@ -63,9 +73,10 @@ impl<'a> Stage<'a> {
     fn call(&mut self, call: GroupCall, after: u64, times: &mut dyn ExchangeTimes) -> u64 {
         let queue = LayoutStep::queue(call.group);
         let begun = self.free[queue].max(after) + self.step.cost_of_collective.0;
-        let taken = if call.size.0 > 0 { times.call(self.stage, &call).0 } else { 0 };
-        self.free[queue] = begun + taken;
-        begun + taken
+        let end = begun + if call.size.0 > 0 { times.call(self.stage, &call).0 } else { 0 };
+        self.beside.add(begun, end, times.taken(self.stage, &call));
+        self.free[queue] = end;
+        end
     }
 
     fn gather(&mut self, numbers: Numbers, after: u64, times: &mut dyn ExchangeTimes) -> u64 {
@@ -110,8 +121,12 @@ impl<'a> Stage<'a> {
                 self.computed = self.computed.max(first.map_or(0, std::mem::take));
             }
             let place = if turn.is_backward { units.len() - 1 - at } else { at };
-            let row = self.rows[turn.chunk as usize][place];
-            self.computed += row[usize::from(turn.is_backward)];
+            let row = self.rows[turn.chunk as usize][place][usize::from(turn.is_backward)];
+            self.computed = self.beside.end(self.computed, &row);
+            if self.step.is_launched {
+                self.launched += row.launched;
+                self.computed = self.computed.max(self.launched);
+            }
             if turn.is_backward {
                 self.reduce(units[at], is_last, times);
             }

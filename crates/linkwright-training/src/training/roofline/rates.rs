@@ -130,6 +130,18 @@ impl GpuRates {
         Some((gpu, numbers))
     }
 
+    /// Counts its streaming multiprocessors, or compute units.
+    #[must_use]
+    pub const fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Gives the peak of its memory.
+    #[must_use]
+    pub const fn memory(&self) -> Bandwidth {
+        self.memory
+    }
+
     /// Names its generation, where that is one that reaches other parts of its peaks.
     #[must_use]
     pub const fn generation(&self) -> Option<GpuGeneration> {

@@ -37,7 +37,7 @@ pub use choice::{
 };
 pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP, newest_dealing};
 pub(in crate::collectives) use constants::{AMD, has_cpu_of};
-pub use expect::at_once::GroupTimes;
+pub use expect::at_once::{GroupTime, GroupTimes};
 pub use expect::doubts::doubts;
 pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};
 pub use expected_algorithm::ExpectedAlgorithm;

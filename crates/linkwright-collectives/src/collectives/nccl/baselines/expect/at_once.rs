@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ExpectError, Settings, expected_timings};
+use super::{ExpectError, Prepared, Settings};
 use crate::collectives::schedule::collective::Collective;
-use crate::collectives::schedule::time::Timing;
+use crate::collectives::schedule::time::{CollectiveTerms, Timing};
 use crate::program::CollectiveKind;
 use crate::system::System;
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The pieces of a collective follow one another with gaps, so that a link counts as full from this part of what it carries
 /// on. The measured shares of kinds of links are 0.71 to 0.92 (`LinkKind::reached`).
@@ -20,11 +20,24 @@ const REACHED: f64 = 0.9;
 /// A group as far as its time depends on it: of each GPU which of its servers it is in, and its place there.
 type Shape = Vec<(usize, u32, usize)>;
 
+/// What a collective takes of GPUs whose groups all run it at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GroupTime {
+    /// It lasts so long, until the last group has it.
+    pub time: Picoseconds,
+    /// The slowest group would take so long on links that no other loads.
+    pub alone: Picoseconds,
+    /// Each GPU runs its kernel in this number of blocks, one for each channel.
+    pub channels: u32,
+    /// Each GPU's links carry so much of it, as nccl-tests counts the bus.
+    pub bus: Bandwidth,
+}
+
 /// Times of groups of a system, each shape of groups once.
 pub struct GroupTimes<'a> {
     system: &'a System,
     settings: Settings,
-    known: BTreeMap<(Vec<Shape>, CollectiveKind), BTreeMap<Bytes, Picoseconds>>,
+    known: BTreeMap<(Vec<Shape>, CollectiveKind), BTreeMap<Bytes, GroupTime>>,
 }
 
 impl<'a> GroupTimes<'a> {
@@ -45,17 +58,34 @@ impl<'a> GroupTimes<'a> {
         kind: CollectiveKind,
         sizes: &[Bytes],
     ) -> Result<Vec<Picoseconds>, ExpectError> {
-        let mut slowest = vec![Picoseconds(0); sizes.len()];
+        Ok(self.taken(groups, kind, sizes)?.into_iter().map(|it| it.time).collect())
+    }
+
+    /// As [`Self::times`], with what the same takes alone, and what it takes of each GPU.
+    ///
+    /// # Errors
+    /// As [`Self::times`].
+    pub fn taken(
+        &mut self,
+        groups: &[Vec<usize>],
+        kind: CollectiveKind,
+        sizes: &[Bytes],
+    ) -> Result<Vec<GroupTime>, ExpectError> {
+        let mut slowest = vec![GroupTime::default(); sizes.len()];
         let mut seen: BTreeSet<Vec<Shape>> = BTreeSet::new();
         for near in self.neighbours(groups) {
             let shapes = self.shapes(&near);
             if !seen.insert(shapes.clone()) {
                 continue;
             }
-            for (slowest, time) in
+            for (slowest, taken) in
                 slowest.iter_mut().zip(self.of_shapes(&near, shapes, kind, sizes)?)
             {
-                *slowest = time.max(*slowest);
+                let alone = taken.alone.max(slowest.alone);
+                if taken.time > slowest.time {
+                    *slowest = taken;
+                }
+                slowest.alone = alone;
             }
         }
         Ok(slowest)
@@ -91,7 +121,7 @@ impl<'a> GroupTimes<'a> {
         shapes: Vec<Shape>,
         kind: CollectiveKind,
         sizes: &[Bytes],
-    ) -> Result<Vec<Picoseconds>, ExpectError> {
+    ) -> Result<Vec<GroupTime>, ExpectError> {
         let known = self.known.entry((shapes.clone(), kind)).or_default();
         let mut missing: Vec<Bytes> =
             sizes.iter().copied().filter(|size| !known.contains_key(size)).collect();
@@ -125,8 +155,9 @@ impl<'a> GroupTimes<'a> {
         groups: &[&Vec<usize>],
         kind: CollectiveKind,
         sizes: &[Bytes],
-    ) -> Result<Vec<Picoseconds>, ExpectError> {
+    ) -> Result<Vec<GroupTime>, ExpectError> {
         let mut all: Vec<Vec<Timing>> = Vec::with_capacity(groups.len());
+        let mut channels = vec![0; sizes.len()];
         for group in groups {
             let collective = Collective::of_program(kind, 0);
             // The whole buffer, as nccl-tests counts it.
@@ -136,9 +167,14 @@ impl<'a> GroupTimes<'a> {
             };
             let whole: Vec<Bytes> =
                 sizes.iter().map(|size| Bytes(size.0.saturating_mul(parts))).collect();
-            all.push(expected_timings(self.system, group, collective, &whole, &self.settings)?);
+            let prepared =
+                Prepared::new(self.system, group, collective, &whole, &self.settings)?;
+            all.push(prepared.times(&prepared.wiring, CollectiveTerms::shipped())?);
+            for (most, choice) in channels.iter_mut().zip(&prepared.choices) {
+                *most = choice.channels.max(*most);
+            }
         }
-        let time = |at: usize| {
+        let taken = |(at, channels): (usize, u32)| {
             let slowest = all.iter().map(|rows| rows[at].time.0).max().unwrap_or(0);
             let mut used: BTreeMap<u32, f64> = BTreeMap::new();
             for load in all.iter().flat_map(|rows| &rows[at].links) {
@@ -146,8 +182,12 @@ impl<'a> GroupTimes<'a> {
             }
             let most = used.into_values().fold(0.0, f64::max);
             let alone = all[0][at].links.iter().map(|load| load.utilisation).fold(0.0, f64::max);
-            Picoseconds((slowest as f64 * (most / alone.max(REACHED)).max(1.0)) as u64)
+            let times = (most / alone.max(REACHED)).max(1.0);
+            let time = Picoseconds((slowest as f64 * times) as u64);
+            let bus = all.iter().map(|rows| rows[at].bus_bandwidth).fold(0.0, f64::max);
+            let bus = Bandwidth((bus / times * 1e9) as u64);
+            GroupTime { time, alone: Picoseconds(slowest), channels, bus }
         };
-        Ok((0..sizes.len()).map(time).collect())
+        Ok(channels.into_iter().enumerate().map(taken).collect())
     }
 }
