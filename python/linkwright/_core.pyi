@@ -2187,11 +2187,35 @@ class LayoutStep:
                 meanwhile.
         """
 
-    def least(self, free: Sequence[str] = ...) -> float:
-        """Seconds that no step is shorter than, turn by turn: when the last stage ends where nothing else holds it up.
+    def least(
+        self,
+        free: Sequence[str] = ...,
+        *,
+        alone: bool = False,
+        beside: bool = False,
+        host: bool = False,
+    ) -> float:
+        """Seconds of the step, turn by turn: when the last stage ends. A step that is played takes as long.
 
         Args:
             free: Exchanges that take no time, as for `program`.
+
+            alone: Whether exchanges last as long as one group takes alone, on links that no other group loads.
+
+            beside: Whether kernels go on more slowly while collectives run beside them on the same GPU.
+
+            host: Whether kernels wait until the host has launched them.
+        """
+
+    def varied(self, seeds) -> list[float]:
+        """Seconds of the step by each of `seeds` seeds, from 0 on: kernels of each GPU and in each step take other times, and the step
+        waits for the slowest. They go on more slowly beside collectives, and wait until the host has launched them.
+
+        Args:
+            seeds: Draws of all GPUs and of one step of theirs. An odd seed mirrors the even one before it.
+
+        Raises:
+            KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     @property

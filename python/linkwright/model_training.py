@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, cast
 
 from linkwright import Fabric, LayoutSearch, Model, ModelTraining, System, __version__, models
@@ -27,6 +28,7 @@ from linkwright.errors import (
 )
 from linkwright.files import PathOrName, existing, portable_name, read_text, sha256
 from linkwright.recipes import is_public_model
+from linkwright.runs.models.checkpoints import checkpoints_of
 from linkwright.runs.models.run import ModelRun
 from linkwright.runs.models.search import SearchedLayouts, best_layouts
 from linkwright.runs.models.step import ModelStep, play_layout
@@ -34,6 +36,8 @@ from linkwright.systems import load_system, network_of, server_of, with_gpus
 
 __all__ = ["is_model", "load_model", "train_model"]
 
+# How often times of kernels are drawn where nobody says.
+SEEDS = 20
 # The layout that is searched for, and whose kernels it runs where nobody says.
 AUTO = "auto"
 FUSED = "fused"
@@ -105,6 +109,12 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     gpu_bandwidth=quantity,
     gpu=path_or_name,
     explain=truth,
+    seeds=whole,
+    measured_step=real,
+    failures_every=real,
+    checkpoint_every=real,
+    checkpoint_time=real,
+    restart_time=real,
 )
 def train_model(
     model: Model | PathOrName,
@@ -142,6 +152,12 @@ def train_model(
     gpu_bandwidth: float | str | None = None,
     gpu: PathOrName | None = None,
     explain: bool = False,
+    seeds: int = SEEDS,
+    measured_step: float | None = None,
+    failures_every: float | None = None,
+    checkpoint_every: float | None = None,
+    checkpoint_time: float | None = None,
+    restart_time: float | None = None,
 ) -> ModelRun:
     """Says what training a language model by a layout takes on a machine.
 
@@ -226,6 +242,21 @@ def train_model(
 
         explain: Whether the run shows why the second layout of a search is slower.
 
+        seeds: How often times of kernels are drawn, which vary between GPUs and steps; the step
+            waits for the slowest. They vary by nothing where zero.
+
+        measured_step: Seconds that a step was measured to take, to tell what no part explains.
+
+        failures_every: Seconds between two failures of the job, in the mean.
+
+        checkpoint_every: Seconds that the training goes on for between two checkpoints; those that
+            lose least where absent.
+
+        checkpoint_time: Seconds for which it waits while a checkpoint is written.
+
+        restart_time: Seconds until a failed training goes on from its last checkpoint; none where
+            absent.
+
     Raises:
         FileError: If there is no such model, machine or file.
         InputError: If a file is not what it should be; the message names the field.
@@ -233,6 +264,10 @@ def train_model(
             enough.
         SimulationError: If the layout is not sound, with the nearest that is.
     """
+    if measured_step is not None and not 0 < measured_step < inf:
+        problem = f"a measured step of {measured_step:g} s is no span of time"
+        raise SimulationError(problem, "give a positive one")
+    checkpoints = checkpoints_of(failures_every, checkpoint_every, checkpoint_time, restart_time)
     own: str | None = None
     what = model
     if not isinstance(model, Model):
@@ -287,7 +322,7 @@ def train_model(
             capacity=capacity,
             **cast("Any", settings),
         )
-        searched = best_layouts(search, system, chosen, settings)
+        searched = best_layouts(search, system, chosen, settings, seeds)
         best = searched.best.training
         layout, micro_batch, zero = best.layout, best.micro_batch, best.zero
         recompute, sequence_parallel = best.recompute, best.sequence_parallel
@@ -337,6 +372,7 @@ def train_model(
         "imbalance": imbalance,
         "capacity_factor": capacity_factor,
         "seed": seed,
+        "seeds": seeds,
         **changes,
         "linkwright": __version__,
     }
@@ -347,7 +383,7 @@ def train_model(
         "gpus": list(chosen),
         **facts,
     }
-    timed, untimed = _timed(training, system, chosen, settings)
+    timed, untimed = _timed(training, system, chosen, settings, seeds)
     return ModelRun(
         training,
         system,
@@ -361,6 +397,8 @@ def train_model(
         manifest,
         searched,
         explained=explain,
+        measured=measured_step,
+        checkpoints=checkpoints,
     )
 
 
@@ -399,9 +437,10 @@ def _timed(
     system: System,
     gpus: Sequence[int],
     settings: Mapping[str, Any],
+    seeds: int,
 ) -> tuple[ModelStep | None, str]:
     """The step, where it can be timed, or else why there is none."""
     try:
-        return play_layout(training, system, gpus, settings), ""
+        return play_layout(training, system, gpus, settings, seeds), ""
     except (SimulationError, MachineError) as error:
         return None, error.problem

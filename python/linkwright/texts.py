@@ -15,6 +15,7 @@ __all__ = [
     "percent",
     "ranges",
     "size_in",
+    "span",
 ]
 
 # A letter alone is binary, as it is for nccl-tests.
@@ -25,6 +26,8 @@ SIZE_UNITS: dict[str, int] = {
     **{f"{letter}iB": 1 << 10 * power for power, letter in enumerate("KMGT", 1)},
     **{f"{letter}B": 10 ** (3 * power) for power, letter in enumerate("kMGT", 1)},
 }
+# Seconds of the units of a span, the longest first.
+SPAN_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)")
 BY_NAME = {unit.upper(): unit for unit in SIZE_UNITS}
 
@@ -40,6 +43,16 @@ def duration(seconds: float) -> str:
         if seconds >= factor:
             return f"{seconds / factor:.3f} {unit}"
     return f"{seconds * 1e9:.0f} ns"
+
+
+def span(seconds: float) -> str:
+    """A span as people write one, such as `1h30m`; zero is `0s`."""
+    left, parts = round(seconds), []
+    for unit, length in SPAN_UNITS.items():
+        count, left = divmod(left, length)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"
 
 
 def energy(kilowatt_hours: float | None) -> str:

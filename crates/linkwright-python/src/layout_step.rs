@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use linkwright::collectives::baselines::{ExpectError, GroupTimes, Settings};
+use linkwright::collectives::baselines::{ExpectError, GroupTime, GroupTimes, Settings};
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep as Core, LinkPeaks, RankGroup,
-    SearchedMachine, Terms, rooflines,
+    BesideTimes, ClassTimes, ContextExchange, Exchanges, Execution, GroupCall, LayoutStep as Core,
+    LinkPeaks, RankGroup, SearchedMachine, Terms, Variation, rooflines,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
@@ -26,6 +26,8 @@ use crate::worker::interruptible;
 
 /// The most blocks whose weights may be gathered ahead.
 const MOST_AHEAD: usize = 1 << 20;
+/// The most seeds that may be asked for at once.
+const MOST_SEEDS: u64 = 10_000;
 /// Names the sends of stages, which a step may take as free ([`LayoutStep::free_program`]).
 const SENDS: &str = "pp";
 
@@ -36,6 +38,7 @@ const SENDS: &str = "pp";
 pub struct LayoutStep {
     asked: AskedStep,
     step: Core,
+    exchanges: Exchanges<GroupTime>,
     times: ClassTimes,
 }
 
@@ -59,24 +62,25 @@ impl TryFrom<AskedStep> for LayoutStep {
 
     fn try_from(asked: AskedStep) -> Result<Self, String> {
         let step = asked.slowest().map_err(|error| error.to_string())?;
-        let times = times(asked.system.core(), &asked.gpus, &step);
-        let times = times.map_err(|error| error.to_string())?;
-        Ok(Self { asked, step, times })
+        let exchanges = exchanges(asked.system.core(), &asked.gpus, &step);
+        let exchanges = exchanges.map_err(|error| error.to_string())?;
+        Ok(Self::of(asked, step, exchanges))
     }
 }
 
-/// How long exchanges take, as NCCL makes them on idle links, all groups at once.
-fn times(
+/// What exchanges take, as NCCL makes them on idle links, all groups at once.
+fn exchanges(
     system: &linkwright::system::System,
     gpus: &[usize],
     step: &Core,
-) -> Result<ClassTimes, ExpectError> {
+) -> Result<Exchanges<GroupTime>, ExpectError> {
     let mut known = GroupTimes::new(system, Settings::default());
-    step.class_times(|groups, kind, sizes| {
+    let ask = |groups: &[Vec<u64>], kind, sizes: &[Bytes]| {
         let of_group = |ranks: &Vec<u64>| ranks.iter().map(|it| gpus[*it as usize]).collect();
         let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
-        known.times(&groups, kind, sizes)
-    })
+        known.taken(&groups, kind, sizes)
+    };
+    step.exchanges_of(|_, _| true, ask)
 }
 
 #[pymethods]
@@ -127,9 +131,9 @@ impl LayoutStep {
             AskedStep { training: training.clone(), system: system.clone(), gpus, execution };
         let step = asked.slowest()?;
         let (timed, on, of) = (step.clone(), asked.gpus.clone(), Arc::clone(system.core()));
-        let times = interruptible(py, move || times(&of, &on, &timed))?;
-        let times = times.map_err(errors::collective)?;
-        Ok(Self { asked, step, times })
+        let exchanges = interruptible(py, move || exchanges(&of, &on, &timed))?;
+        let exchanges = exchanges.map_err(errors::collective)?;
+        Ok(Self::of(asked, step, exchanges))
     }
 
     /// Gives the program of one rank of each stage; its ranks are the stages. An exchange lasts as long as all groups
@@ -147,19 +151,58 @@ impl LayoutStep {
         #[pyo3(from_py_with = given)] free: Vec<String>,
         #[pyo3(from_py_with = given)] in_full: bool,
     ) -> Program {
-        let times = self.freed(&free);
+        let times = freed(&self.times, &free);
         let program =
             if in_full { self.step.by_class_in_full(&times) } else { self.step.by_class(&times) };
         Program(Arc::new(program))
     }
 
-    /// Seconds that no step is shorter than, turn by turn: when the last stage ends where nothing else holds it up.
+    /// Seconds of the step, turn by turn: when the last stage ends. A step that is played takes as long.
     ///
     /// Args:
     ///     free: Exchanges that take no time, as for `program`.
-    #[pyo3(signature = (free: "Sequence[str]" = Vec::new()))]
-    fn least(&self, #[pyo3(from_py_with = given)] free: Vec<String>) -> f64 {
-        self.step.by_turns(&mut self.freed(&free)).as_seconds()
+    ///
+    ///     alone: Whether exchanges last as long as one group takes alone, on links that no other group loads.
+    ///
+    ///     beside: Whether kernels go on more slowly while collectives run beside them on the same GPU.
+    ///
+    ///     host: Whether kernels wait until the host has launched them.
+    #[pyo3(signature = (
+        free: "Sequence[str]" = Vec::new(), *, alone: "bool" = false, beside: "bool" = false, host: "bool" = false
+    ))]
+    fn least(
+        &self,
+        #[pyo3(from_py_with = given)] free: Vec<String>,
+        #[pyo3(from_py_with = given)] alone: bool,
+        #[pyo3(from_py_with = given)] beside: bool,
+        #[pyo3(from_py_with = given)] host: bool,
+    ) -> f64 {
+        let times = if alone { self.exchanges.map(|it| it.alone) } else { self.times.clone() };
+        let times = freed(&times, &free);
+        let mut times = if beside { self.beside(times) } else { BesideTimes::of(times) };
+        let step = if host { &self.step.launched() } else { &self.step };
+        step.by_turns(&mut times).as_seconds()
+    }
+
+    /// Seconds of the step by each of `seeds` seeds, from 0 on: kernels of each GPU and in each step take other times, and the step
+    /// waits for the slowest. They go on more slowly beside collectives, and wait until the host has launched them.
+    ///
+    /// Args:
+    ///     seeds: Draws of all GPUs and of one step of theirs. An odd seed mirrors the even one before it.
+    ///
+    /// Raises:
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    fn varied(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] seeds: i128,
+    ) -> PyResult<Vec<f64>> {
+        let seeds: u64 = whole("seeds", seeds, MOST_SEEDS)?;
+        let (step, mut times) = (self.step.launched(), self.beside(self.times.clone()));
+        interruptible(py, move || {
+            let varied = step.varied(Variation::PUBLISHED, &mut times);
+            (0..seeds).map(|seed| varied.time(seed, &mut times).as_seconds()).collect()
+        })
     }
 
     /// Names the parts of the layout whose ranks exchange something, stages apart.
@@ -279,18 +322,29 @@ impl AskedStep {
 }
 
 impl LayoutStep {
-    /// Gives the times of exchanges. Those that are free take none.
-    fn freed(&self, free: &[String]) -> ClassTimes {
-        let is_free = |name: &str| free.iter().any(|it| it == name);
-        let mut times = self.times.clone();
-        for calls in &mut times.calls {
-            calls.retain(|call, _| !is_free(call.group.name()));
-        }
-        if is_free(SENDS) {
-            times.sends.clear();
-        }
-        times
+    fn of(asked: AskedStep, step: Core, exchanges: Exchanges<GroupTime>) -> Self {
+        let times = exchanges.map(|it| it.time);
+        Self { asked, step, exchanges, times }
     }
+
+    /// Gives times with what collectives take of a GPU.
+    fn beside(&self, times: ClassTimes) -> BesideTimes {
+        let taken = self.exchanges.map(|it| self.step.taken(it.channels, it.bus)).calls;
+        BesideTimes { times, taken }
+    }
+}
+
+/// Gives the times of exchanges. Those that are free take none.
+fn freed(times: &ClassTimes, free: &[String]) -> ClassTimes {
+    let is_free = |name: &str| free.iter().any(|it| it == name);
+    let mut times = times.clone();
+    for calls in &mut times.calls {
+        calls.retain(|call, _| !is_free(call.group.name()));
+    }
+    if is_free(SENDS) {
+        times.sends.clear();
+    }
+    times
 }
 
 /// How a step is run, as Python says it.

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import typer
 
-__all__ = ["duration_text", "moment_text", "parse_duration"]
+__all__ = ["moment_text", "parse_duration"]
 
 UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+)\s*")
@@ -32,16 +32,6 @@ def parse_duration(text: str | None) -> float | None:
     if rest or not text.strip() or seconds > LONGEST:
         raise typer.BadParameter(f"`{text}` is no span of time; write one like 90s, 30min or 2h.")
     return seconds
-
-
-def duration_text(seconds: float) -> str:
-    """The span as `parse_duration` reads it, such as `1h30m`; zero is `0s`."""
-    left, parts = round(seconds), []
-    for unit in ("d", "h", "m", "s"):
-        count, left = divmod(left, UNITS[unit])
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts) or "0s"
 
 
 def moment_text(seconds: float) -> str:

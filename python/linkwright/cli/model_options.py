@@ -8,14 +8,18 @@ from typing import Annotated
 import typer
 
 from linkwright import choice_names
+from linkwright.cli.durations import parse_duration
 from linkwright.cli.gpu_options import choice
 
 __all__ = [
     "Again",
     "AsyncTensor",
     "CapacityFactor",
+    "CheckpointEvery",
+    "CheckpointTime",
     "ContextName",
     "Explain",
+    "FailuresEvery",
     "Flags",
     "Fp8Activations",
     "Fp8Weights",
@@ -30,9 +34,12 @@ __all__ = [
     "Layout",
     "LoraRank",
     "LoraTarget",
+    "MeasuredStep",
     "MicroBatch",
     "Order",
     "Prefetch",
+    "RestartTime",
+    "Seeds",
     "SequenceParallel",
     "Zero",
 ]
@@ -250,4 +257,44 @@ GpuFile = Annotated[
         help="Sections of a GPU's file that replace those of the GPUs' model (TOML); of --kernel a "
         "GPU's name, or its whole file.",
     ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="N",
+        min=0,
+        max=10_000,
+        help="Draw times of kernels so often, which vary between GPUs and steps; 20 if absent, 0 "
+        "varies nothing.",
+    ),
+]
+MeasuredStep = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="SECONDS",
+        help="A step was measured to take so long: tell what no part explains.",
+    ),
+]
+
+
+def _span(text: str) -> typer.models.OptionInfo:
+    return typer.Option(
+        rich_help_panel=OF_MODELS, metavar="TIME", parser=parse_duration, help=text
+    )
+
+
+FailuresEvery = Annotated[
+    float | None,
+    _span("The job fails so often, such as 3h, in the mean: tell what restarts take."),
+]
+CheckpointEvery = Annotated[
+    float | None,
+    _span("A checkpoint is written so often; as loses least if absent."),
+]
+CheckpointTime = Annotated[float | None, _span("Training waits so long for each, such as 30s.")]
+RestartTime = Annotated[
+    float | None,
+    _span("A failed training goes on from its last checkpoint after this; at once if absent."),
 ]

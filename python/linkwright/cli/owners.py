@@ -7,8 +7,9 @@ import platform
 import time
 
 from linkwright import Owner
-from linkwright.cli.durations import duration_text, moment_text
+from linkwright.cli.durations import moment_text
 from linkwright.errors import printable
+from linkwright.texts import span
 
 __all__ = ["asking", "owner_fields", "owner_text"]
 
@@ -34,4 +35,4 @@ def owner_text(owner: Owner | None, now: float) -> str:
     if owner.lease is None:
         return text
     over = " is over" if owner.is_over(now) else ""
-    return f"{text}, lease of {duration_text(owner.lease)}{over}"
+    return f"{text}, lease of {span(owner.lease)}{over}"

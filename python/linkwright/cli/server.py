@@ -19,11 +19,10 @@ import typer
 
 from linkwright import Allocator, BandwidthFit, FileError, LinkwrightError, System
 from linkwright.cli import output
-from linkwright.cli.durations import duration_text
 from linkwright.cli.program import BusyError
 from linkwright.errors import printable
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_bytes
-from linkwright.texts import counted
+from linkwright.texts import counted, span
 from linkwright.writing import UnsyncedError, resolved, turn
 
 __all__ = [
@@ -327,7 +326,7 @@ def _locked(name: Path, wait: float) -> Iterator[tuple[Path, bytes | None]]:
             stack.enter_context(turn(file.parent, wait, lambda: _say_waiting(name, wait)))
         except TimeoutError as error:
             raise BusyError(
-                f"another program has kept `{name}` locked for {duration_text(wait)}",
+                f"another program has kept `{name}` locked for {span(wait)}",
                 "nothing is changed; try again, or wait longer with --wait",
             ) from error
         except OSError as error:
@@ -343,7 +342,7 @@ def _locked(name: Path, wait: float) -> Iterator[tuple[Path, bytes | None]]:
 def _say_waiting(name: Path, wait: float) -> None:
     output.say(
         f"waiting for `{name}`, which another program keeps locked; --wait gives up after "
-        f"{duration_text(wait)}",
+        f"{span(wait)}",
         stderr=True,
     )
 

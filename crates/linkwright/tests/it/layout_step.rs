@@ -79,12 +79,12 @@ pub fn roofline(cluster: &Cluster, training: &ModelTraining<'_>) -> (FrameworkCo
     (costs, Roofline { gpu, reach, launch, casts_weights: false, shared: None })
 }
 
-fn step(cluster: &Cluster, training: &ModelTraining<'_>, execution: Execution) -> LayoutStep {
+pub fn step(cluster: &Cluster, training: &ModelTraining<'_>, execution: Execution) -> LayoutStep {
     let (costs, roofline) = roofline(cluster, training);
     LayoutStep::new(training, Order::default(), execution, &roofline, &costs).unwrap()
 }
 
-fn times(cluster: &Cluster, step: &LayoutStep) -> ClassTimes {
+pub fn times(cluster: &Cluster, step: &LayoutStep) -> ClassTimes {
     let mut known = GroupTimes::new(&cluster.system, Settings::default());
     let found = step.class_times(|groups, kind: CollectiveKind, sizes| {
         let of_group = |ranks: &Vec<u64>| ranks.iter().map(|rank| *rank as usize).collect();

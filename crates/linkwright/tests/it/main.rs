@@ -19,6 +19,7 @@ mod kernels_beside;
 mod labels;
 mod layers;
 mod layout_search;
+mod layout_losses;
 mod layout_step;
 mod link_loads;
 mod live_cluster;

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from linkwright.names import FlagsName
+    from linkwright.runs.models.checkpoints import Checkpoints
     from linkwright.runs.models.search import SearchedLayouts
     from linkwright.runs.models.step import ModelStep
     from linkwright.runs.timeline import Timeline
@@ -28,8 +29,8 @@ OF_STEPS = (
     "One rank of each stage is played. An exchange lasts as long as NCCL takes for all groups at "
     "once, on links that carry nothing else.",
     "The sum of a tied embedding's gradients over the first and the last stage.",
-    "Norms of gradients and of single heads, and kernels that are slower while data moves beside "
-    "them.",
+    "Norms of gradients and of single heads.",
+    "Hosts that wait for their GPUs within a step, and other times of exchanges in each step.",
 )
 LEFT_OUT = (
     "Activations that are moved to the host, and heads that predict several tokens at once.",
@@ -65,6 +66,10 @@ class ModelRun(Run):
         searched: What the search for the layout found; None where it was given.
 
         explained: Whether it is shown why the second layout is slower.
+
+        measured: Seconds of a measured step; None where there is none.
+
+        checkpoints: What keeps the training from failures; None where these are not said.
     """
 
     training: ModelTraining
@@ -79,6 +84,8 @@ class ModelRun(Run):
     manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
     searched: SearchedLayouts | None = None
     explained: bool = False
+    measured: float | None = None
+    checkpoints: Checkpoints | None = None
 
     def __repr__(self) -> str:
         return f"<ModelRun: {self.title}>"
@@ -107,6 +114,18 @@ class ModelRun(Run):
         if not self.time:
             return None
         return self.training.batch * self.model.tokens / self.time / len(self.gpus)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Seconds between which nine of ten measured steps lie; None where the time is not known."""
+        return None if self.timed is None else self.timed.interval
+
+    @property
+    def unexplained(self) -> float | None:
+        """Seconds of the measured step that no part explains; None without either time."""
+        if self.time is None or self.measured is None:
+            return None
+        return self.measured - self.time
 
     @property
     def reserved(self) -> int:
@@ -217,6 +236,12 @@ class ModelRun(Run):
             "gpus": list(self.gpus),
             **self.facts,
             "time": self.time,
+            "low": None if self.interval is None else self.interval[0],
+            "high": None if self.interval is None else self.interval[1],
+            "times": [] if self.timed is None else list(self.timed.times),
+            "measured": self.measured,
+            "unexplained": self.unexplained,
+            "checkpoints": None if self.checkpoints is None else self.checkpoints.row(),
             "tokens_per_second_per_gpu": self.tokens_per_second,
             "untimed": self.untimed or None,
             "parts": [] if self.timed is None else list(self.timed.parts),
@@ -234,6 +259,7 @@ class ModelRun(Run):
             *sheets.groups(self),
             sheets.memory(self, self.headline),
             *sheets.step(self),
+            *sheets.checkpoints(self),
         ]
 
     def sections(self) -> Sequence[Section]:
@@ -242,6 +268,7 @@ class ModelRun(Run):
             Section("Layouts", sheets=sheets.layouts(self)),
             Section("Groups", sheets=sheets.groups(self)),
             Section("What a step's time goes into", sheets=sheets.step(self)),
+            Section("Checkpoints and restarts", sheets=sheets.checkpoints(self)),
             Section("Exchanges", sheets=sheets.exchanges(self)),
             Section("Memory of a GPU", sheets=[sheets.memory(self)]),
             Section("Tensors of a block", sheets=[sheets.tensors(self)]),

@@ -29,7 +29,10 @@ class RankedLayout:
 
         least: Seconds that no step by it falls below.
 
-        time: Seconds of a step that was played.
+        played: Seconds of a step that was played, without what varies and what kernels wait for
+            besides.
+
+        time: Seconds of the same with these.
 
         parts: Rows of what its time goes into (`part`, `time` in seconds); they sum to its time.
     """
@@ -37,6 +40,7 @@ class RankedLayout:
     training: ModelTraining
     reserved: int
     least: float
+    played: float
     time: float
     parts: Sequence[Mapping[str, Any]]
 
@@ -106,8 +110,9 @@ class SearchedLayouts:
     @property
     def within(self) -> float:
         """How much faster another layout may be at most, as a share."""
-        rest = self.best.time if self.rest is None else self.rest
-        return max(0.0, self.best.time / rest - 1.0)
+        best = min(it.played for it in self.first)
+        rest = best if self.rest is None else self.rest
+        return max(0.0, best / rest - 1.0)
 
     @property
     def second(self) -> RankedLayout | None:
@@ -128,9 +133,15 @@ class SearchedLayouts:
 
 
 def best_layouts(
-    search: LayoutSearch, system: System, gpus: Sequence[int], settings: Mapping[str, Any]
+    search: LayoutSearch,
+    system: System,
+    gpus: Sequence[int],
+    settings: Mapping[str, Any],
+    seeds: int,
 ) -> SearchedLayouts:
     """Plays the layouts of a search that can win, until no bound is below the best time.
+
+    The best of them are told by their times with all that is lost.
 
     Args:
         search: The layouts that fit, with their bounds.
@@ -141,16 +152,18 @@ def best_layouts(
 
         settings: How a step is run, as for `LayoutStep`.
 
+        seeds: How often times of kernels are drawn.
+
     Raises:
         MachineError: If a GPU's model is not known well enough.
         CollectiveError: If no links join the GPUs of a group.
         SimulationError: If GPUs do not calculate with such numbers.
     """
     count = FIRST
-    known: dict[tuple[Any, ...], RankedLayout] = {}
+    known: dict[tuple[Any, ...], PlayedLayout] = {}
 
     def best() -> float:
-        return min((it.time for it in known.values()), default=float("inf"))
+        return min((it.played for it in known.values()), default=float("inf"))
 
     while True:
         rows, looked_at, rest, is_cut = search.closest(count)
@@ -161,7 +174,9 @@ def best_layouts(
             chosen = (row["layout"], row["micro_batch"], row["zero"], row["recompute"])
             if chosen not in known:
                 training = search.training(*chosen)
-                known[chosen] = _ranked(training, system, gpus, settings, row["reserved"])
+                step = LayoutStep(training, system, gpus, **settings)
+                played = play(step, system, training.model.name).makespan
+                known[chosen] = PlayedLayout(training, row["reserved"], step, played)
         else:
             # All of these can win; so may those behind them.
             can_win = rest is not None and rest * WITHIN < best()
@@ -169,18 +184,24 @@ def best_layouts(
                 count *= 2
                 continue
         break
-    first = sorted(known.values(), key=lambda it: it.time)
+    closest = sorted(known.values(), key=lambda it: it.played)[:FIRST]
+    first = sorted((it.ranked(seeds) for it in closest), key=lambda it: it.time)
     played = len(known)
-    return SearchedLayouts(first[:FIRST], search.sound, search.fitting, looked_at, played, rest)
+    return SearchedLayouts(first, search.sound, search.fitting, looked_at, played, rest)
 
 
-def _ranked(
-    training: ModelTraining,
-    system: System,
-    gpus: Sequence[int],
-    settings: Mapping[str, Any],
-    reserved: int,
-) -> RankedLayout:
-    step = LayoutStep(training, system, gpus, **settings)
-    time = play(step, system, training.model.name).makespan
-    return RankedLayout(training, reserved, step.least(), time, parts_of(step, time, step.least))
+@dataclass(frozen=True)
+class PlayedLayout:
+    """Holds a layout whose step was played."""
+
+    training: ModelTraining
+    reserved: int
+    step: LayoutStep
+    played: float
+
+    def ranked(self, seeds: int) -> RankedLayout:
+        """Adds what its time goes into, by so many seeds."""
+        parts, _ = parts_of(self.step, self.played, seeds)
+        time = sum(row["time"] for row in parts)
+        least = self.step.least()
+        return RankedLayout(self.training, self.reserved, least, self.played, time, parts)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from linkwright.runs.run import Sheet
-from linkwright.texts import data, duration, energy, percent, ranges
+from linkwright.texts import data, duration, energy, percent, ranges, span
 
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun
 
-__all__ = ["exchanges", "groups", "layouts", "memory", "step", "tensors"]
+__all__ = ["checkpoints", "exchanges", "groups", "layouts", "memory", "step", "tensors"]
 
 # Says what a GPU's memory is for, by the heads of columns, in the order in which it is summed.
 PARTS = {
@@ -41,7 +41,8 @@ LAYOUTS_NOTE = (
 )
 STEP_NOTE = (
     "Of the stage that computes longest. An exchange's part is the time that the step would save "
-    "without it, one after another in this order. Time that computing hides is in none."
+    "without it, one after another in this order. Time that computing hides is in none. "
+    "Nine of ten measured steps lie between {low} and {high}."
 )
 
 
@@ -158,12 +159,34 @@ def step(run: ModelRun) -> list[Sheet]:
         [row["part"], duration(row["time"]), percent(row["time"] / timed.time)]
         for row in timed.parts
     ]
+    if run.measured is not None and run.unexplained is not None:
+        last = {"predicted": timed.time, "unexplained": run.unexplained, "measured": run.measured}
+        rows += [[name, _told(time), percent(time / timed.time)] for name, time in last.items()]
     heads = ["a step's time", "takes", "share"]
-    note, whole = STEP_NOTE, timed.energy.whole
+    low, high = map(duration, timed.interval)
+    note, whole = STEP_NOTE.format(low=low, high=high), timed.energy.whole
     if whole is not None:
         tokens = run.training.batch * run.model.tokens
         note += f" The GPUs take {energy(whole)} a step, {energy(whole / tokens)} a token."
     return [Sheet(heads, rows, heads[:1], note=note)]
+
+
+def checkpoints(run: ModelRun) -> list[Sheet]:
+    """What checkpoints and restarts take of all time; nothing where failures are not said."""
+    kept = run.checkpoints
+    if kept is None:
+        return []
+    rows = [
+        ["a failure", f"every {span(kept.failures_every)}"],
+        ["a checkpoint", f"every {span(kept.every)}, {span(kept.time)}"],
+        ["a restart", span(kept.restart)],
+        ["lost", percent(kept.lost)],
+    ]
+    if run.tokens_per_second is not None:
+        rows.append(["tokens a second on each GPU", f"{run.tokens_per_second * (1 - kept.lost):,.0f}"])
+    heads = ["checkpoints and restarts", "takes"]
+    note = f"A checkpoint every {span(kept.best)} loses least (Daly, 2006)."
+    return [Sheet(heads, rows, heads, note=note)]
 
 
 def exchanges(run: ModelRun) -> list[Sheet]:
@@ -183,6 +206,11 @@ def exchanges(run: ModelRun) -> list[Sheet]:
         for row in run.timed.step.exchanges()
     ]
     return [Sheet(heads, rows, [*heads[:1], heads[2]])] if rows else []
+
+
+def _told(seconds: float) -> str:
+    """A time that may be less than nothing."""
+    return f"-{duration(-seconds)}" if seconds < 0 else duration(seconds)
 
 
 def _some(ranks: list[int]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from linkwright import ClusterJob, ClusterRun, LayoutStep, ModelTraining, System
+from linkwright.step_errors import interval_of
 from linkwright.summaries.energy import Energy, energy_of
 
 __all__ = ["ModelStep", "in_full", "parts_of", "play", "play_layout"]
@@ -19,6 +20,8 @@ EXCHANGES = {
     "weights and gradients": ("shards", "dp", "edp"),
     "stages": ("pp",),
 }
+# Parts of fewer seconds are roundings of picoseconds.
+SMALLEST = 1e-10
 # Far more than a step of this many stages has of any kind.
 SPANS = 20_000_000
 
@@ -30,7 +33,12 @@ class ModelStep:
     Attributes:
         step: The program of a rank of each stage.
 
-        run: The step as it was played. Its ranks are the stages.
+        run: The step as it was played, without what varies and what kernels wait for besides. Its
+            ranks are the stages.
+
+        time: Seconds that the step takes, in the mean of all seeds.
+
+        times: Those of each seed; none without variation.
 
         parts: Rows of the parts of its time (`part`, `time` in seconds). They sum to its time.
 
@@ -39,13 +47,15 @@ class ModelStep:
 
     step: LayoutStep = field(repr=False)
     run: ClusterRun = field(repr=False)
+    time: float
+    times: Sequence[float] = field(repr=False)
     parts: Sequence[Mapping[str, Any]]
     energy: Energy
 
     @property
-    def time(self) -> float:
-        """Says how many seconds the step takes."""
-        return self.run.makespan
+    def interval(self) -> tuple[float, float]:
+        """The seconds between which nine of ten measured steps lie."""
+        return interval_of(self.time, self.times)
 
     @property
     def bound(self) -> str:
@@ -54,7 +64,11 @@ class ModelStep:
 
 
 def play_layout(
-    training: ModelTraining, system: System, gpus: Sequence[int], settings: Mapping[str, Any]
+    training: ModelTraining,
+    system: System,
+    gpus: Sequence[int],
+    settings: Mapping[str, Any],
+    seeds: int,
 ) -> ModelStep:
     """Plays one step on idle GPUs.
 
@@ -67,21 +81,19 @@ def play_layout(
 
         settings: How it is run, as for `LayoutStep`.
 
+        seeds: How often times of kernels are drawn; they vary by nothing where zero.
+
     Raises:
         MachineError: If a GPU's model is not known well enough.
         CollectiveError: If no links join the GPUs of a group.
         SimulationError: If GPUs do not calculate with such numbers.
     """
     step = LayoutStep(training, system, gpus, **settings)
-    name = training.model.name
-    run = play(step, system, name)
-    whole = [(list(gpus), 0.0, run.makespan)]
-
-    def time_of(free: Sequence[str]) -> float:
-        return play(step, system, name, free).makespan if free else run.makespan
-
-    parts = parts_of(step, run.makespan, time_of)
-    return ModelStep(step, run, parts, energy_of(system, whole, None))
+    run = play(step, system, training.model.name)
+    parts, times = parts_of(step, run.makespan, seeds)
+    time = sum(row["time"] for row in parts)
+    energy = energy_of(system, [(list(gpus), 0.0, time)], None)
+    return ModelStep(step, run, time, times, parts, energy)
 
 
 def play(step: LayoutStep, system: System, name: str, free: Sequence[str] = ()) -> ClusterRun:
@@ -106,27 +118,30 @@ def in_full(step: LayoutStep, system: System, name: str) -> ClusterRun:
 
 
 def parts_of(
-    step: LayoutStep, time: float, time_of: Callable[[Sequence[str]], float]
-) -> list[dict[str, Any]]:
-    """Takes one kind of exchange after another out of the step; its part is the time saved.
+    step: LayoutStep, played: float, seeds: int
+) -> tuple[list[dict[str, Any]], list[float]]:
+    """Says what a step's time goes into, and what it takes by each seed.
 
-    The rest is computing, and stages that wait for one another.
+    One loss after another is added to the step: its part is the time that it adds. One kind of
+    exchange after another is taken out of the step whose groups exchange alone: its part is the
+    time saved. The rest is computing, and stages that wait for one another.
 
     Args:
         step: Has the program of each stage.
-        time: Is its time in seconds.
-        time_of: Gives that with some exchanges free.
+        played: Is its time in seconds without losses that no program has.
+        seeds: How often times of kernels are drawn.
     """
     used = set(step.exchanged)
     if len(step.representatives) > 1:
         used.add("pp")
     free: list[str] = []
-    exposed, before = {}, time_of(free)
+    exposed, before = {}, step.least(alone=True)
+    shared = step.least() - before
     for name, groups in EXCHANGES.items():
         if not used.intersection(groups):
             continue
         free.extend(groups)
-        after = time_of(free)
+        after = step.least(free, alone=True)
         exposed[name] = before - after
         before = after
     count = step.micro_batches
@@ -141,8 +156,16 @@ def parts_of(
         "recomputation": count * busiest["again"],
         "update": busiest["update"],
         **exposed,
+        "shared network": shared,
         "framework": step.framework,
     }
-    rest = "waiting for stages" if len(step.representatives) > 1 else "waiting"
-    parts[rest] = time - sum(parts.values())
-    return [{"part": part, "time": spent} for part, spent in parts.items() if spent > 0.0]
+    rest = "pipeline bubble" if len(step.representatives) > 1 else "waiting"
+    parts[rest] = played - sum(parts.values())
+    beside = step.least(beside=True)
+    behind = step.least(beside=True, host=True)
+    times = step.varied(seeds)
+    parts["collectives beside kernels"] = beside - step.least()
+    parts["host"] = behind - beside
+    parts["variation"] = sum(times) / seeds - behind if seeds else 0.0
+    rows = [{"part": part, "time": spent} for part, spent in parts.items() if spent > SMALLEST]
+    return rows, times

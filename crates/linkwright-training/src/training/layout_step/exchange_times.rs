@@ -62,6 +62,14 @@ pub struct BesideTimes {
     pub taken: Vec<BTreeMap<GroupCall, TakenShare>>,
 }
 
+impl BesideTimes {
+    /// Gives times of collectives that take nothing of GPUs.
+    #[must_use]
+    pub const fn of(times: ClassTimes) -> Self {
+        Self { times, taken: Vec::new() }
+    }
+}
+
 impl ExchangeTimes for BesideTimes {
     fn call(&mut self, stage: u64, call: &GroupCall) -> Picoseconds {
         self.times.call(stage, call)

@@ -89,13 +89,15 @@ pub struct VariedStep<'a> {
 }
 
 impl LayoutStep {
-    /// How many times as long the kernels of each rank take by a seed, in the order of the ranks.
+    /// How many times as long the kernels of each rank take by a seed, in the order of the ranks. An odd seed mirrors the even one
+    /// before it, so that the mean of both is one.
     #[must_use]
     pub fn factors(&self, seed: u64, variation: Variation) -> Vec<f64> {
-        let [mut gpus, mut steps] = [0, 1].map(|stream| Random::stream(seed, stream));
+        let [mut gpus, mut steps] = [0, 1].map(|stream| Random::stream(seed / 2, stream));
+        let sign = if seed.is_multiple_of(2) { 1.0 } else { -1.0 };
         let factor = |_| {
             let gpu = variation.gpu * normal(&mut gpus);
-            (1.0 + gpu + variation.step * normal(&mut steps)).max(LEAST)
+            (1.0 + sign * (gpu + variation.step * normal(&mut steps))).max(LEAST)
         };
         (0..self.layout.gpus()).map(factor).collect()
     }
