@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::argument::given;
 use crate::errors;
-use crate::layout_step::{AskedStep, execution};
+use crate::layout_step::{AskedStep, beside, exchanges_by, execution};
 use crate::model_training::ModelTraining;
 use crate::number::whole;
 use crate::system::System;
@@ -73,7 +73,7 @@ impl Wanted {
         }
     }
 
-    /// The least bounds, with exchanges as long as NCCL makes them on idle links.
+    /// The least bounds, with exchanges as long as NCCL makes them on idle links, kernels beside them and the host.
     fn closest(
         &self,
         found: &FoundLayouts,
@@ -81,13 +81,9 @@ impl Wanted {
     ) -> Result<ClosestLayouts, linkwright::collectives::baselines::ExpectError> {
         let mut known = GroupTimes::new(&self.system, Settings::default());
         self.search().closest(found, count, |step| {
-            step.class_times(|groups, kind, sizes| {
-                let of_group = |ranks: &Vec<u64>| {
-                    ranks.iter().map(|it| self.asked.step.gpus[*it as usize]).collect()
-                };
-                let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
-                known.times(&groups, kind, sizes)
-            })
+            let exchanges = exchanges_by(&mut known, &self.asked.step.gpus, step)?;
+            let times = exchanges.map(|it| it.time);
+            Ok(step.launched().by_turns(&mut beside(step, times, &exchanges)))
         })
     }
 }

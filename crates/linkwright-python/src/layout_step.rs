@@ -74,7 +74,15 @@ fn exchanges(
     gpus: &[usize],
     step: &Core,
 ) -> Result<Exchanges<GroupTime>, ExpectError> {
-    let mut known = GroupTimes::new(system, Settings::default());
+    exchanges_by(&mut GroupTimes::new(system, Settings::default()), gpus, step)
+}
+
+/// As [`exchanges`], with times that are known already.
+pub fn exchanges_by(
+    known: &mut GroupTimes<'_>,
+    gpus: &[usize],
+    step: &Core,
+) -> Result<Exchanges<GroupTime>, ExpectError> {
     let ask = |groups: &[Vec<u64>], kind, sizes: &[Bytes]| {
         let of_group = |ranks: &Vec<u64>| ranks.iter().map(|it| gpus[*it as usize]).collect();
         let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
@@ -329,9 +337,13 @@ impl LayoutStep {
 
     /// Gives times with what collectives take of a GPU.
     fn beside(&self, times: ClassTimes) -> BesideTimes {
-        let taken = self.exchanges.map(|it| self.step.taken(it.channels, it.bus)).calls;
-        BesideTimes { times, taken }
+        beside(&self.step, times, &self.exchanges)
     }
+}
+
+/// Gives times with what collectives take of a GPU.
+pub fn beside(step: &Core, times: ClassTimes, exchanges: &Exchanges<GroupTime>) -> BesideTimes {
+    step.beside(times, exchanges, |it| (it.channels, it.bus))
 }
 
 /// Gives the times of exchanges. Those that are free take none.

@@ -1,8 +1,11 @@
 //! What steps by layouts lose: kernels that vary between GPUs, a slow host, and collectives beside kernels.
 
-use linkwright::program::{Operation, Program};
+use std::collections::BTreeMap;
+
+use linkwright::program::{Operation, Program, RankProgram};
 use linkwright::training::{
-    BesideTimes, Execution, LanguageModel, LayoutStep, TakenShare, Variation,
+    BesideTimes, ClassTimes, Execution, FreeExchanges, LayoutStep, ModelLayout, TakenShare,
+    Variation,
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
@@ -10,7 +13,7 @@ use super::layout_step::{model, on, play, step, times, training};
 
 /// The program of all ranks, with the kernels of each so many times as long.
 fn slowed(program: &Program, factors: &[f64]) -> Program {
-    let rank = |(program, times): (&linkwright::program::RankProgram, &f64)| {
+    let rank = |(program, times): (&RankProgram, &f64)| {
         program.mapped(|operation| match operation {
             Operation::Compute { duration } => {
                 Operation::Compute { duration: Picoseconds((duration.0 as f64 * times) as u64) }
@@ -22,6 +25,42 @@ fn slowed(program: &Program, factors: &[f64]) -> Program {
     Program { ranks, ..program.clone() }
 }
 
+/// The program of all ranks, whose exchanges last as long as they do by classes; all ranks of an exchange wait for one another.
+fn timed(step: &LayoutStep, times: &ClassTimes) -> Program {
+    let (whole, classes) = (step.by_rank(), step.by_class_in_full(times));
+    let mut communicators = whole.communicators.clone();
+    let mut pairs: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
+    let mut pair = |from, to, tag| {
+        *pairs.entry((from, to, tag)).or_insert_with(|| {
+            communicators.push(vec![from, to]);
+            communicators.len() as u32 - 1
+        })
+    };
+    let mut stages = BTreeMap::new();
+    for stage in 0..step.layout().pp {
+        stages.extend(step.peers(stage, stage).into_iter().map(|(rank, _)| (rank as u32, stage)));
+    }
+    let mut ranks = Vec::new();
+    for (rank, program) in (0..).zip(&whole.ranks) {
+        let mut known = classes.ranks[stages[&rank] as usize].operations().iter();
+        ranks.push(program.mapped(|operation| {
+            let Some(Operation::Timed { kind, size, duration, .. }) = known.next().copied() else {
+                return operation;
+            };
+            let communicator = match operation {
+                Operation::Collective { communicator, .. } => communicator,
+                Operation::Send { to, tag, .. } => pair(rank, to, tag),
+                Operation::Receive { from: Some(from), tag: Some(tag), .. } => {
+                    pair(from, rank, tag)
+                }
+                other => return other,
+            };
+            Operation::Timed { kind, communicator, size, duration }
+        }));
+    }
+    Program { ranks, communicators, ..whole }
+}
+
 /// The mean, and what nine of ten are below.
 fn summary(times: &mut [f64]) -> [f64; 2] {
     times.sort_by(f64::total_cmp);
@@ -29,45 +68,66 @@ fn summary(times: &mut [f64]) -> [f64; 2] {
     [mean, times[times.len() * 9 / 10]]
 }
 
-/// One rank of each stage stands for all, as slow as the slowest of the last replica. Over 50 seeds it takes what all ranks take
-/// that wait for one another by themselves. Each case plays eight ranks 50 times, in up to two seconds of CPU.
+/// Holds one rank of each stage to all ranks over 50 seeds: the slowest replica stands for all.
+fn holds(layout: &str, micro_batches: u64, program: &dyn Fn(&LayoutStep, &ClassTimes) -> Program) {
+    let layout_of = ModelLayout::read(layout).unwrap();
+    let cluster = match layout_of.gpus() {
+        8 => on("machine = \"hgx-h100\""),
+        gpus => on(&format!(
+            "kind = \"single-switch\"\nservers = {}\nmachine = \"hgx-h100\"",
+            gpus / 8
+        )),
+    };
+    let model = model(4, layout_of.ep > 1);
+    let training = training(&model, layout, micro_batches);
+    let step = step(&cluster, &training, Execution::default());
+    let mut times = times(&cluster, &step);
+    let whole = program(&step, &times);
+    let variation = Variation::PUBLISHED;
+    let varied = step.varied(variation, &mut times.clone());
+    let (mut by_class, mut by_rank) = (Vec::new(), Vec::new());
+    let gpus: Vec<u32> = (0..layout_of.gpus() as u32).collect();
+    for seed in 0..50 {
+        by_class.push(varied.time(seed, &mut times).as_seconds());
+        let program = slowed(&whole, &step.factors(seed, variation));
+        by_rank.push(play(&cluster, program, gpus.clone()));
+    }
+    let even = step.by_turns(&mut times).as_seconds();
+    let ([mean, most], [mean_by_rank, most_by_rank]) =
+        (summary(&mut by_class), summary(&mut by_rank));
+    let off = [mean / mean_by_rank - 1.0, most / most_by_rank - 1.0];
+    println!("{layout}: {:+.2} % in the mean, {:+.2} % at most", off[0] * 100.0, off[1] * 100.0);
+    assert!(off[0].abs() < 0.01 && off[1].abs() < 0.03, "{layout}: {off:?}");
+    assert!(mean > even, "{layout}: {mean} with variation, {even} without");
+}
+
+/// Layouts with their micro-batches.
+const LAYOUTS: [(&str, u64); 7] = [
+    ("dp=8", 1),
+    ("fsdp=8", 1),
+    ("tp=8", 1),
+    ("dp=4,pp=2", 4),
+    ("tp=2,pp=4", 4),
+    ("dp=2,tp=2,pp=2,vp=2", 4),
+    ("dp=8,ep=4", 1),
+];
+
+/// Each case plays all ranks 50 times, in half a second of CPU.
 #[test]
+fn the_slowest_replica_takes_what_all_ranks_take_that_wait_for_one_another() {
+    for (layout, micro_batches) in [("dp=4,tp=2,pp=4", 4), ("fsdp=4,tp=4,cp=2", 1)] {
+        holds(layout, micro_batches, &timed);
+    }
+    for (layout, micro_batches) in LAYOUTS {
+        holds(layout, micro_batches, &timed);
+    }
+}
+
+#[test]
+#[ignore = "minutes: every exchange of all ranks is played 50 times"]
 fn the_slowest_replica_takes_what_all_ranks_take() {
-    let cluster = on("machine = \"hgx-h100\"");
-    let (dense, experts) = (model(4, false), model(4, true));
-    let cases: [(&LanguageModel, &str, u64); 7] = [
-        (&dense, "dp=8", 1),
-        (&dense, "fsdp=8", 1),
-        (&dense, "tp=8", 1),
-        (&dense, "dp=4,pp=2", 4),
-        (&dense, "tp=2,pp=4", 4),
-        (&dense, "dp=2,tp=2,pp=2,vp=2", 4),
-        (&experts, "dp=8,ep=4", 1),
-    ];
-    for (model, layout, micro_batches) in cases {
-        let training = training(model, layout, micro_batches);
-        let step = step(&cluster, &training, Execution::default());
-        let mut times = times(&cluster, &step);
-        let whole = step.by_rank();
-        let variation = Variation::PUBLISHED;
-        let varied = step.varied(variation, &mut times.clone());
-        let (mut by_class, mut by_rank) = (Vec::new(), Vec::new());
-        for seed in 0..50 {
-            by_class.push(varied.time(seed, &mut times).as_seconds());
-            let program = slowed(&whole, &step.factors(seed, variation));
-            by_rank.push(play(&cluster, program, (0..8).collect()));
-        }
-        let even = step.by_turns(&mut times).as_seconds();
-        let even_by_rank = play(&cluster, whole, (0..8).collect());
-        let ([mean, most], [mean_by_rank, most_by_rank]) =
-            (summary(&mut by_class), summary(&mut by_rank));
-        let found = format!(
-            "{layout}: {mean} and {most} by classes, {mean_by_rank} and {most_by_rank} by ranks; \
-             without variation {even} and {even_by_rank}"
-        );
-        assert!((mean / mean_by_rank - 1.0).abs() < 0.01, "{found}");
-        assert!((most / most_by_rank - 1.0).abs() < 0.03, "{found}");
-        assert!(mean > even && mean_by_rank > even_by_rank, "{found}");
+    for (layout, micro_batches) in LAYOUTS {
+        holds(layout, micro_batches, &|step, _| step.by_rank());
     }
 }
 
@@ -80,7 +140,7 @@ fn a_step_waits_for_the_slowest_of_all() {
     for (layout, deviations) in [("dp=1", 0.0), ("dp=8", 1.4236), ("dp=64", 2.3547)] {
         let step = step(&cluster, &training(&dense, layout, 1), Execution::default());
         let variation = Variation { gpu: 0.02, step: 0.0 };
-        let mut free = linkwright::training::FreeExchanges;
+        let mut free = FreeExchanges;
         let varied = step.varied(variation, &mut free);
         let all = (0..400).map(|seed| varied.time(seed, &mut free).as_seconds());
         let mean = all.sum::<f64>() / 400.0;
@@ -91,23 +151,19 @@ fn a_step_waits_for_the_slowest_of_all() {
     }
 }
 
-fn one_gpu(tokens: u64) -> LayoutStep {
-    let cluster = on("machine = \"hgx-h100\"");
-    let small = model(4, false).with_tokens(tokens);
-    step(&cluster, &training(&small, "dp=1", 1), Execution::default())
-}
-
-/// A host that launches later than the GPU computes decides how long a step takes; one that is ahead costs nothing.
+/// A host that is ahead costs nothing. On a GPU whose kernels take no time it decides: fused kernels have 13 operators of 10 us
+/// in a block forward and 22 of 5 us backward, an embedding one each, and norm, head and loss five and seven.
 #[test]
 fn the_host_falls_behind_where_kernels_are_short() {
-    let mut free = linkwright::training::FreeExchanges;
-    let [long, short] = [8192, 16].map(one_gpu);
-    let even = long.by_turns(&mut free);
-    assert_eq!(long.launched().by_turns(&mut free), even);
-    let behind = short.launched().by_turns(&mut free).as_seconds();
-    assert!(behind > 1.2 * short.by_turns(&mut free).as_seconds(), "{behind}");
-    // It is no longer than all kernels one after the other with all launches.
-    assert!(behind < 0.02, "{behind}");
+    let cluster = on("machine = \"hgx-h100\"");
+    let small = model(4, false);
+    let step = step(&cluster, &training(&small, "dp=1", 1), Execution::default());
+    let mut free = FreeExchanges;
+    assert_eq!(step.launched().by_turns(&mut free), step.by_turns(&mut free));
+    let fast = step.slowed(&[0.0]);
+    assert_eq!(fast.by_turns(&mut free), step.framework());
+    let launched = fast.launched().by_turns(&mut free).0 - step.framework().0;
+    assert_eq!(launched, (4 * (13 * 10 + 22 * 5) + (10 + 5) + (5 * 10 + 7 * 5)) * 1_000_000);
 }
 
 /// Kernels go on with what collectives leave. So a step is longer, by no more than what these take while they run.
@@ -119,7 +175,7 @@ fn collectives_slow_the_kernels_beside_them() {
     let times = times(&cluster, &step);
     let taken = |units, memory| {
         let share = TakenShare { units, memory };
-        let of_stage = |calls: &std::collections::BTreeMap<_, _>| {
+        let of_stage = |calls: &BTreeMap<_, _>| {
             calls.keys().map(|call| (*call, share)).collect()
         };
         let taken = times.calls.iter().map(of_stage).collect();

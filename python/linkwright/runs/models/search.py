@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from linkwright import LayoutSearch, LayoutStep, ModelTraining, System
@@ -29,10 +30,9 @@ class RankedLayout:
 
         least: Seconds that no step by it falls below.
 
-        played: Seconds of a step that was played, without what varies and what kernels wait for
-            besides.
+        played: Seconds of a step that was played, where kernels do not vary.
 
-        time: Seconds of the same with these.
+        time: Seconds of the same where they do.
 
         parts: Rows of what its time goes into (`part`, `time` in seconds); they sum to its time.
     """
@@ -175,8 +175,8 @@ def best_layouts(
             if chosen not in known:
                 training = search.training(*chosen)
                 step = LayoutStep(training, system, gpus, **settings)
-                played = play(step, system, training.model.name).makespan
-                known[chosen] = PlayedLayout(training, row["reserved"], step, played)
+                made = play(step, system, training.model.name).makespan
+                known[chosen] = PlayedLayout(training, row["reserved"], step, made)
         else:
             # All of these can win; so may those behind them.
             can_win = rest is not None and rest * WITHIN < best()
@@ -192,16 +192,21 @@ def best_layouts(
 
 @dataclass(frozen=True)
 class PlayedLayout:
-    """Holds a layout whose step was played."""
+    """Holds a layout whose step was played; `made` are the seconds that it was played in."""
 
     training: ModelTraining
     reserved: int
     step: LayoutStep
-    played: float
+    made: float
+
+    @cached_property
+    def played(self) -> float:
+        """Adds the seconds for which kernels wait for the host, and for collectives beside them."""
+        return self.made + self.step.least(beside=True, host=True) - self.step.least()
 
     def ranked(self, seeds: int) -> RankedLayout:
         """Adds what its time goes into, by so many seeds."""
-        parts, _ = parts_of(self.step, self.played, seeds)
+        parts, _ = parts_of(self.step, self.made, seeds)
         time = sum(row["time"] for row in parts)
         least = self.step.least()
         return RankedLayout(self.training, self.reserved, least, self.played, time, parts)

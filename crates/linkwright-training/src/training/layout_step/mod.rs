@@ -256,6 +256,21 @@ impl LayoutStep {
         Self { is_launched: true, ..self.clone() }
     }
 
+    /// Gives times of exchanges with what collectives take of a GPU, from its blocks and what its links carry.
+    #[must_use]
+    pub fn beside<T>(
+        &self,
+        times: ClassTimes,
+        exchanges: &Exchanges<T>,
+        of: impl Fn(&T) -> (u32, Bandwidth),
+    ) -> BesideTimes {
+        let taken = exchanges.map(|exchange| {
+            let (blocks, bus) = of(exchange);
+            self.taken(blocks, bus)
+        });
+        BesideTimes { times, taken: taken.calls }
+    }
+
     /// Says what a collective takes of a GPU that runs it in some blocks while its links carry `bus`. A block keeps a
     /// multiprocessor; whatever the links carry is read from memory, and written behind them.
     #[must_use]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{FoundLayouts, LayoutCandidate, LayoutSearch};
-use crate::training::layout_step::{ClassTimes, LayoutStep};
+use crate::training::layout_step::LayoutStep;
 use crate::units::Picoseconds;
 
 /// Keeps a search short, whatever is asked. A close look takes time in proportion to the GPUs. So this counts the GPUs of
@@ -25,16 +25,16 @@ pub struct ClosestLayouts {
 }
 
 impl LayoutSearch<'_> {
-    /// Finds the candidates with the least bounds, turn by turn; `times` says how long the exchanges of a step take. The one
-    /// with the least bound is looked at closely and comes back with a closer one, until enough are known to be first.
+    /// Finds the candidates with the least bounds; `bound` says what a step takes turn by turn. The one with the least bound is
+    /// looked at closely and comes back with a closer one, until enough are known to be first.
     ///
     /// # Errors
-    /// Those of `times`.
+    /// Those of `bound`.
     pub fn closest<E>(
         &self,
         found: &FoundLayouts,
         count: usize,
-        mut times: impl FnMut(&LayoutStep) -> Result<ClassTimes, E>,
+        mut bound: impl FnMut(&LayoutStep) -> Result<Picoseconds, E>,
     ) -> Result<ClosestLayouts, E> {
         let all = found.candidates.iter().enumerate();
         let mut queue: BinaryHeap<Reverse<(Picoseconds, bool, usize)>> =
@@ -58,8 +58,7 @@ impl LayoutSearch<'_> {
             closest.looked_at += 1;
             let step = self.machine.step(&self.training(own)).ok().flatten();
             let Some(step) = step else { continue };
-            let mut exchanges = times(&step)?;
-            let closer = step.by_turns(&mut exchanges).max(least);
+            let closer = bound(&step)?.max(least);
             queue.push(Reverse((closer, true, at)));
         }
         let next = queue.into_iter().map(|Reverse((least, ..))| least).min();
