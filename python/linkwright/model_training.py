@@ -38,6 +38,7 @@ __all__ = ["is_model", "load_model", "train_model"]
 
 # How often times of kernels are drawn where nobody says.
 SEEDS = 20
+MOST_SEEDS = 10_000
 # The layout that is searched for, and whose kernels it runs where nobody says.
 AUTO = "auto"
 FUSED = "fused"
@@ -267,6 +268,8 @@ def train_model(
     if measured_step is not None and not 0 < measured_step < inf:
         problem = f"a measured step of {measured_step:g} s is no span of time"
         raise SimulationError(problem, "give a positive one")
+    if not 0 <= seeds <= MOST_SEEDS:
+        raise SimulationError(f"{seeds} seeds", f"draw 0 to {MOST_SEEDS:,} of them")
     checkpoints = checkpoints_of(failures_every, checkpoint_every, checkpoint_time, restart_time)
     own: str | None = None
     what = model
