@@ -7,7 +7,7 @@ from math import hypot
 
 __all__ = ["NINETIETH", "interval_of"]
 
-# Nine of ten measured steps are at most this part of their time off the predicted one. Assumed until
+# Nine of ten measured steps are at most this part of the predicted time off it. It is assumed until
 # steps by layouts stand in docs/accuracy.md.
 NINETIETH = 0.2
 # An interval leaves out this part of the seeds at each end.

@@ -68,7 +68,7 @@ impl TryFrom<AskedStep> for LayoutStep {
     }
 }
 
-/// What exchanges take, as NCCL makes them on idle links, all groups at once.
+/// Asks NCCL how long exchanges take on idle links, all groups at once.
 fn exchanges(
     system: &linkwright::system::System,
     gpus: &[usize],
@@ -192,14 +192,15 @@ impl LayoutStep {
         step.by_turns(&mut times).as_seconds()
     }
 
-    /// Seconds of the step by each of `seeds` seeds, from 0 on: kernels of each GPU and in each step take other times, and the step
-    /// waits for the slowest. They go on more slowly beside collectives, and wait until the host has launched them.
+    /// Gives the seconds of the step by each of `seeds` seeds, from 0 on. Kernels of each GPU and in each step take other times,
+    /// and the step waits for the slowest. They go on more slowly beside collectives, and wait until the host has launched them.
     ///
     /// Args:
     ///     seeds: Draws of all GPUs and of one step of theirs. An odd seed mirrors the even one before it.
     ///
     /// Raises:
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (seeds: "int"))]
     fn varied(
         &self,
         py: Python<'_>,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -279,10 +279,8 @@ MeasuredStep = Annotated[
 ]
 
 
-def _span(text: str) -> typer.models.OptionInfo:
-    return typer.Option(
-        rich_help_panel=OF_MODELS, metavar="TIME", parser=parse_duration, help=text
-    )
+def _span(text: str) -> Any:
+    return typer.Option(rich_help_panel=OF_MODELS, metavar="TIME", parser=parse_duration, help=text)
 
 
 FailuresEvery = Annotated[

@@ -1,4 +1,4 @@
-//! What steps by layouts lose: kernels that vary between GPUs, a slow host, and collectives beside kernels.
+//! Steps by layouts lose time: kernels vary between GPUs, hosts are slow, and collectives run beside kernels.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use linkwright::units::{Bandwidth, Picoseconds};
 
 use super::layout_step::{model, on, play, step, times, training};
 
-/// The program of all ranks, with the kernels of each so many times as long.
+/// Gives the program of all ranks, with the kernels of each as many times as long as its factor says.
 fn slowed(program: &Program, factors: &[f64]) -> Program {
     let rank = |(program, times): (&RankProgram, &f64)| {
         program.mapped(|operation| match operation {
@@ -61,7 +61,7 @@ fn timed(step: &LayoutStep, times: &ClassTimes) -> Program {
     Program { ranks, communicators, ..whole }
 }
 
-/// The mean, and what nine of ten are below.
+/// Gives the mean and the ninetieth percentile.
 fn summary(times: &mut [f64]) -> [f64; 2] {
     times.sort_by(f64::total_cmp);
     let mean = times.iter().sum::<f64>() / times.len() as f64;
@@ -101,7 +101,7 @@ fn holds(layout: &str, micro_batches: u64, program: &dyn Fn(&LayoutStep, &ClassT
     assert!(mean > even, "{layout}: {mean} with variation, {even} without");
 }
 
-/// Layouts with their micro-batches.
+/// Each layout has its micro-batches.
 const LAYOUTS: [(&str, u64); 7] = [
     ("dp=8", 1),
     ("fsdp=8", 1),
@@ -131,8 +131,8 @@ fn the_slowest_replica_takes_what_all_ranks_take() {
     }
 }
 
-/// The step waits for the slowest of all: the more GPUs, the longer it takes, as the mean of the greatest of as many normal
-/// numbers says (1.4236 deviations of 8, 2.3547 of 64: Harter, Biometrika 48, 1961, table 1).
+/// The step waits for the slowest of all, so that it takes longer on more GPUs. The greatest of normal numbers is 1.4236 deviations
+/// above the mean of 8, and 2.3547 of 64 (Harter, Biometrika 48, 1961, table 1).
 #[test]
 fn a_step_waits_for_the_slowest_of_all() {
     let dense = model(4, false);
@@ -151,8 +151,8 @@ fn a_step_waits_for_the_slowest_of_all() {
     }
 }
 
-/// A host that is ahead costs nothing. On a GPU whose kernels take no time it decides: fused kernels have 13 operators of 10 us
-/// in a block forward and 22 of 5 us backward, an embedding one each, and norm, head and loss five and seven.
+/// A host that is ahead costs nothing. On a GPU whose kernels take no time it decides. Fused kernels have 13 operators of 10 us in a
+/// block forward, and 22 of 5 us backward. An embedding has one each; norm, head and loss have five and seven.
 #[test]
 fn the_host_falls_behind_where_kernels_are_short() {
     let cluster = on("machine = \"hgx-h100\"");

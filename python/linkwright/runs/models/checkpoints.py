@@ -1,4 +1,4 @@
-"""What checkpoints and restarts take of a training's time, where failures are said."""
+"""Says which share of a training's time checkpoints and restarts take."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MOST = 700.0
 class Checkpoints:
     """Holds how a training is kept from failures; all times are seconds.
 
-    Failures come independently, as often while a checkpoint is written or the training restarts
-    (Daly, A Higher Order Estimate of the Optimum Checkpoint Interval for Restart Dumps, FGCS 22,
-    2006, equation 13).
+    Failures come independently, as often while a checkpoint is written or the training restarts.
+    The model is Daly's (A Higher Order Estimate of the Optimum Checkpoint Interval for Restart
+    Dumps, FGCS 22, 2006, equation 13).
 
     Attributes:
         failures_every: The mean between two failures of the whole job.
@@ -98,7 +98,9 @@ def checkpoints_of(
             words = name.replace("_", " ")
             raise SimulationError(f"{words}: {value:g} s is no span of time", "give a positive one")
     if failures_every is None or checkpoint_time is None:
-        missing = "failures come how often" if failures_every is None else "checkpoints take how long"
+        missing = (
+            "failures come how often" if failures_every is None else "checkpoints take how long"
+        )
         raise SimulationError(
             f"{missing}?", "give `failures_every` and `checkpoint_time`, in seconds"
         )

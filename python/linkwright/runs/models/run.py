@@ -117,7 +117,7 @@ class ModelRun(Run):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Seconds between which nine of ten measured steps lie; None where the time is not known."""
+        """Nine of ten measured steps lie between these seconds; None where the time is unknown."""
         return None if self.timed is None else self.timed.interval
 
     @property

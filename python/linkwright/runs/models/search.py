@@ -205,7 +205,7 @@ class PlayedLayout:
         return self.made + self.step.least(beside=True, host=True) - self.step.least()
 
     def ranked(self, seeds: int) -> RankedLayout:
-        """Adds what its time goes into, by so many seeds."""
+        """Adds the parts of its time, in the mean of seeds."""
         parts, _ = parts_of(self.step, self.made, seeds)
         time = sum(row["time"] for row in parts)
         least = self.step.least()

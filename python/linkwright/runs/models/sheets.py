@@ -172,7 +172,7 @@ def step(run: ModelRun) -> list[Sheet]:
 
 
 def checkpoints(run: ModelRun) -> list[Sheet]:
-    """What checkpoints and restarts take of all time; nothing where failures are not said."""
+    """Checkpoints and restarts take a share of all time; nothing where failures are not said."""
     kept = run.checkpoints
     if kept is None:
         return []
@@ -183,7 +183,9 @@ def checkpoints(run: ModelRun) -> list[Sheet]:
         ["lost", percent(kept.lost)],
     ]
     if run.tokens_per_second is not None:
-        rows.append(["tokens a second on each GPU", f"{run.tokens_per_second * (1 - kept.lost):,.0f}"])
+        rows.append(
+            ["tokens a second on each GPU", f"{run.tokens_per_second * (1 - kept.lost):,.0f}"]
+        )
     heads = ["checkpoints and restarts", "takes"]
     note = f"A checkpoint every {span(kept.best)} loses least (Daly, 2006)."
     return [Sheet(heads, rows, heads, note=note)]

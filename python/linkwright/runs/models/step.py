@@ -54,7 +54,7 @@ class ModelStep:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The seconds between which nine of ten measured steps lie."""
+        """Gives the seconds between which nine of ten measured steps lie."""
         return interval_of(self.time, self.times)
 
     @property
@@ -120,7 +120,7 @@ def in_full(step: LayoutStep, system: System, name: str) -> ClusterRun:
 def parts_of(
     step: LayoutStep, played: float, seeds: int
 ) -> tuple[list[dict[str, Any]], list[float]]:
-    """Says what a step's time goes into, and what it takes by each seed.
+    """Divides a step's time into parts, and gives it by each seed.
 
     One loss after another is added to the step: its part is the time that it adds. One kind of
     exchange after another is taken out of the step whose groups exchange alone: its part is the
@@ -128,8 +128,8 @@ def parts_of(
 
     Args:
         step: Has the program of each stage.
-        played: Is its time in seconds without losses that no program has.
-        seeds: How often times of kernels are drawn.
+        played: Is its time without losses that no program has.
+        seeds: Counts draws.
     """
     used = set(step.exchanged)
     if len(step.representatives) > 1:

@@ -25,7 +25,7 @@ pub(super) struct Actions {
     pub backward: Vec<Action>,
     /// The backward pass takes this long to compute again.
     pub again: Picoseconds,
-    /// Products of matrices take this long, forward and backward.
+    /// Says how long products of matrices take, forward and backward.
     pub products: [Picoseconds; 2],
     /// The host takes this long to launch the kernels of each pass.
     pub launched: [Picoseconds; 2],
@@ -66,7 +66,7 @@ impl Actions {
         }
     }
 
-    /// Gives the same on a GPU whose kernels take so many times as long.
+    /// Gives the same on a GPU whose kernels take `times` as long.
     pub(super) fn slowed(&self, times: f64) -> Self {
         let slowed = |time: Picoseconds| Picoseconds((time.0 as f64 * times) as u64);
         let each = |actions: &Vec<Action>| {
@@ -124,7 +124,7 @@ impl Timed {
         }
     }
 
-    /// How long its products take, forward and backward.
+    /// Says how long its products take, forward and backward.
     const fn products(&self) -> [u64; 2] {
         match self {
             Self::Work { forward, backward, is_product: true, .. } => [*forward, *backward],

@@ -7,7 +7,7 @@
 use super::exchange_times::TakenShare;
 use super::rows::Pass;
 
-/// Collectives never take more than this of a GPU.
+/// Says how much collectives take of a GPU at most.
 const MOST: f64 = 0.5;
 
 /// Holds the collectives that run, or will, by the times at which they begin and end.

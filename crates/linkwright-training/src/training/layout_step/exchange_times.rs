@@ -8,9 +8,9 @@ use crate::units::Picoseconds;
 /// Says which part of a GPU a collective takes while kernels run beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TakenShare {
-    /// Of its multiprocessors: products lose it.
+    /// Says which part of its multiprocessors products lose.
     pub units: f64,
-    /// Of its memory's bandwidth: all other kernels lose it.
+    /// Says which part of its memory's bandwidth all other kernels lose.
     pub memory: f64,
 }
 
@@ -56,9 +56,9 @@ impl ExchangeTimes for ClassTimes {
 /// Times of exchanges, with what collectives take of GPUs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BesideTimes {
-    /// They take so long.
+    /// Says how long they take.
     pub times: ClassTimes,
-    /// Those of each stage take this of its GPUs.
+    /// Says what those of each stage take of its GPUs.
     pub taken: Vec<BTreeMap<GroupCall, TakenShare>>,
 }
 

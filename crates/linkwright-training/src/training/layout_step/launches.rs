@@ -1,17 +1,17 @@
 //! How long the host takes to launch the kernels of a piece, for frameworks that launch each by itself.
 //!
-//! An operator of PyTorch takes the host 10 us forward: the study of training (`docs/studies/training.md`) found 30 us for each
+//! An operator of PyTorch takes the host 10 us forward. The study of training (`docs/studies/training.md`) found 30 us for each
 //! kernel of a network on a slow host, and a third of it on others. Backward no Python runs, and it takes half, as a compiled
-//! kernel does in either pass. These are assumptions for all that was not measured. Graphs of kernels take next to nothing.
+//! kernel does in either pass: both are assumptions. Graphs of kernels take next to nothing.
 
 use super::pieces::Piece;
 use super::works::TokenWork;
 use crate::training::memory::Kernels;
 use crate::units::Picoseconds;
 
-/// What the host takes for an operator from Python.
+/// Says how long the host takes for an operator from Python.
 const OPERATOR: u64 = 10_000_000;
-/// What it takes for a kernel that no operator of Python stands behind.
+/// Says how long it takes for a kernel that no operator of Python stands behind.
 const KERNEL: u64 = 5_000_000;
 
 /// How long the host takes to launch a piece's kernels, forward and backward. Exchanges cost what a framework's calls do.

@@ -7,13 +7,13 @@ use super::exchange_times::ExchangeTimes;
 use super::units::Unit;
 use super::{GroupCall, LayoutStep};
 
-/// A pass of one micro-batch through a unit, in picoseconds.
+/// Holds how long a pass of one micro-batch through a unit takes, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Pass {
     pub time: u64,
     /// The GPU computes in this part of it.
     pub computed: u64,
-    /// This part of its computing multiplies matrices.
+    /// Says how long its products of matrices take.
     pub products: u64,
     /// The host takes this long to launch its kernels.
     pub launched: u64,

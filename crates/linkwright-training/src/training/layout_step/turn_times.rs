@@ -4,8 +4,8 @@
 //! at which they are free. It leaves out what the runtime adds: samples that are copied from the host, and whatever else
 //! shares a link. So no step that is played is shorter.
 //!
-//! It can count what programs do not have: kernels that go on more slowly beside collectives ([`Beside`]), and a host
-//! that launches kernels later than the GPU could run them. The host begins with the step and launches unit after unit; none
+//! It can count what programs do not have. Kernels go on more slowly beside collectives ([`Beside`]), and a host may
+//! launch kernels later than the GPU could run them. The host begins with the step and launches unit after unit; none
 //! ends before its last kernel is launched. It leaves out hosts that wait for their GPU within a step.
 
 use std::collections::{BTreeMap, VecDeque};

@@ -2,7 +2,7 @@
 //!
 //! A GPU's kernels take `1 + gpu x a + step x b` times as long as on an average one. Both `a` and `b` are normal, `a` of the GPU
 //! and `b` of the GPU in this step. Ranks that meet in every block go on together, as slow as the slowest. Replicas meet once
-//! gradients are reduced. So a step is as long as that of the slowest replica, whose stages are as slow as their slowest
+//! gradients are reduced. So a step takes as long as the slowest replica, whose stages are as slow as their slowest
 //! ranks.
 //!
 //! It leaves out GPUs that are broken or throttled, which people take out of a job, and other times of exchanges.
@@ -25,17 +25,17 @@ const TWO: NonZeroU64 = NonZeroU64::new(2).unwrap();
 const IN_BLOCKS: [RankGroup; 4] =
     [RankGroup::Tensor, RankGroup::Context, RankGroup::Experts, RankGroup::ExpertParts];
 
-/// Standard deviations of the times that kernels take, as parts of their mean.
+/// Says by which part of their mean the times of kernels deviate (standard deviations).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variation {
-    /// Between GPUs.
+    /// Those of different GPUs do by this.
     pub gpu: f64,
-    /// Between the steps of one GPU.
+    /// Those of one GPU in different steps do by this.
     pub step: f64,
 }
 
 impl Variation {
-    /// What was measured elsewhere.
+    /// Has published figures.
     ///
     /// Between GPUs: Sinha et al., Not All GPUs Are Created Equal, SC 2022, found that times vary by 8 % on average on five
     /// clusters. That is the distance between a box plot's whiskers by the median (`plot_script/plot_aggregated.py` of their artifact). It
@@ -44,8 +44,8 @@ impl Variation {
     pub const PUBLISHED: Self = Self { gpu: 0.08 / (4.0 * 1.349), step: 0.001 };
 }
 
-/// Whether a chance comes true that is the exponential of minus `most`, a number up to one (von Neumann, Various techniques used
-/// in connection with random digits, 1951).
+/// Says whether a chance comes true that is the exponential of minus `most`, a number up to one. The method is von Neumann's
+/// (Various techniques used in connection with random digits, 1951).
 fn decays(random: &mut Random, most: f64) -> bool {
     let (mut last, mut is_even) = (most, true);
     loop {
@@ -77,14 +77,14 @@ fn normal(random: &mut Random) -> f64 {
     }
 }
 
-/// A step whose ranks take other times from each seed.
+/// Gives a step whose ranks take other times from each seed.
 #[derive(Debug)]
 pub struct VariedStep<'a> {
     step: &'a LayoutStep,
     variation: Variation,
-    /// The ranks of each stage of each replica.
+    /// Each replica has its stages, and each of these its ranks.
     replicas: Vec<Vec<Vec<u64>>>,
-    /// What a micro-batch takes in each stage: computing, and waiting for exchanges.
+    /// A micro-batch computes for so long in each stage, and waits for exchanges for so long.
     passes: Vec<[f64; 2]>,
 }
 
@@ -102,7 +102,7 @@ impl LayoutStep {
         (0..self.layout.gpus()).map(factor).collect()
     }
 
-    /// Gives the same step with the kernels of each stage so many times as long.
+    /// Gives the same step with kernels that take as many times as long as each stage's factor says.
     #[must_use]
     pub fn slowed(&self, factors: &[f64]) -> Self {
         let of_stage = |(chunks, times): (&Vec<Chunk>, &f64)| {
@@ -176,8 +176,8 @@ impl VariedStep<'_> {
         self.step.slowed(&self.slowest(seed)).by_turns(times)
     }
 
-    /// How many times as long the stages of the replica take that is the last, by an estimate: a micro-batch goes through all
-    /// stages, and the others through the slowest.
+    /// Gives the factors of the stages of the replica that is the last, by an estimate. A micro-batch goes through all stages, and
+    /// the others through the slowest.
     fn slowest(&self, seed: u64) -> Vec<f64> {
         let factors = self.step.factors(seed, self.variation);
         let micro_batches = self.step.micro_batches;

@@ -20,7 +20,7 @@ const REACHED: f64 = 0.9;
 /// A group as far as its time depends on it: of each GPU which of its servers it is in, and its place there.
 type Shape = Vec<(usize, u32, usize)>;
 
-/// What a collective takes of GPUs whose groups all run it at once.
+/// Says how long a collective takes groups that all run it at once, and which part of their GPUs it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GroupTime {
     /// It lasts so long, until the last group has it.
@@ -29,7 +29,7 @@ pub struct GroupTime {
     pub alone: Picoseconds,
     /// Each GPU runs its kernel in this number of blocks, one for each channel.
     pub channels: u32,
-    /// Each GPU's links carry so much of it, as nccl-tests counts the bus.
+    /// Says how fast each GPU's links carry it, as nccl-tests counts the bus.
     pub bus: Bandwidth,
 }
 
@@ -61,7 +61,7 @@ impl<'a> GroupTimes<'a> {
         Ok(self.taken(groups, kind, sizes)?.into_iter().map(|it| it.time).collect())
     }
 
-    /// As [`Self::times`], with what the same takes alone, and what it takes of each GPU.
+    /// Says the same as [`Self::times`] with the time of one group alone, and with the part of each GPU that is taken.
     ///
     /// # Errors
     /// As [`Self::times`].
