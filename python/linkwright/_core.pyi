@@ -2207,9 +2207,9 @@ class LayoutStep:
             host: Whether kernels wait until the host has launched them.
         """
 
-    def varied(self, seeds) -> list[float]:
-        """Seconds of the step by each of `seeds` seeds, from 0 on: kernels of each GPU and in each step take other times, and the step
-        waits for the slowest. They go on more slowly beside collectives, and wait until the host has launched them.
+    def varied(self, seeds: int) -> list[float]:
+        """Gives the seconds of the step by each of `seeds` seeds, from 0 on. Kernels of each GPU and in each step take other times,
+        and the step waits for the slowest. They go on more slowly beside collectives, and wait until the host has launched them.
 
         Args:
             seeds: Draws of all GPUs and of one step of theirs. An odd seed mirrors the even one before it.

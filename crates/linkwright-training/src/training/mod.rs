@@ -73,8 +73,7 @@ pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};
 pub use layout_step::{
     BesideTimes, ClassTimes, ContextExchange, ExchangeTimes, Exchanges, Execution, FreeExchanges,
-    GroupCall, LayoutStep, PipelineSend, StageSpread, StageWork, TakenShare, Variation,
-    VariedStep,
+    GroupCall, LayoutStep, PipelineSend, StageSpread, StageWork, TakenShare, Variation, VariedStep,
 };
 pub use measured::MeasuredLayers;
 pub use memory::{

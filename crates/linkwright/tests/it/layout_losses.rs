@@ -73,10 +73,9 @@ fn holds(layout: &str, micro_batches: u64, program: &dyn Fn(&LayoutStep, &ClassT
     let layout_of = ModelLayout::read(layout).unwrap();
     let cluster = match layout_of.gpus() {
         8 => on("machine = \"hgx-h100\""),
-        gpus => on(&format!(
-            "kind = \"single-switch\"\nservers = {}\nmachine = \"hgx-h100\"",
-            gpus / 8
-        )),
+        gpus => {
+            on(&format!("kind = \"single-switch\"\nservers = {}\nmachine = \"hgx-h100\"", gpus / 8))
+        }
     };
     let model = model(4, layout_of.ep > 1);
     let training = training(&model, layout, micro_batches);
@@ -175,9 +174,7 @@ fn collectives_slow_the_kernels_beside_them() {
     let times = times(&cluster, &step);
     let taken = |units, memory| {
         let share = TakenShare { units, memory };
-        let of_stage = |calls: &BTreeMap<_, _>| {
-            calls.keys().map(|call| (*call, share)).collect()
-        };
+        let of_stage = |calls: &BTreeMap<_, _>| calls.keys().map(|call| (*call, share)).collect();
         let taken = times.calls.iter().map(of_stage).collect();
         let mut beside = BesideTimes { times: times.clone(), taken };
         step.by_turns(&mut beside).as_seconds()

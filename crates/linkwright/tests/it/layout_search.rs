@@ -72,9 +72,8 @@ fn the_best_of_all_layouts_is_found() {
         let search = LayoutSearch { micro_batch, ..search(&cluster, plain, &machine, capacity) };
         let mut known = GroupTimes::new(&cluster.system, Settings::default());
         let found = search.candidates();
-        let bound = |step: &LayoutStep| {
-            times(&mut known, step).map(|mut times| step.by_turns(&mut times))
-        };
+        let bound =
+            |step: &LayoutStep| times(&mut known, step).map(|mut times| step.by_turns(&mut times));
         let closest = search.closest(&found, 10, bound).unwrap();
         let time = |candidate: &LayoutCandidate, known: &mut GroupTimes<'_>| {
             let step = machine.step(&search.training(candidate)).unwrap().unwrap();

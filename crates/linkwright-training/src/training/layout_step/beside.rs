@@ -4,8 +4,10 @@
 //! with the rest, in proportion. It leaves out that a product of exactly as many blocks as there are multiprocessors needs a
 //! second round, and that kernels slow collectives down.
 
-use super::exchange_times::TakenShare;
+use super::exchange_times::{BesideTimes, TakenShare};
 use super::rows::Pass;
+use super::{ClassTimes, Exchanges, LayoutStep};
+use crate::units::Bandwidth;
 
 /// Says how much collectives take of a GPU at most.
 const MOST: f64 = 0.5;
@@ -49,6 +51,39 @@ impl Beside {
                 return now + (rest / speed) as u64;
             }
             (now, rest) = (next, rest - done);
+        }
+    }
+}
+
+impl LayoutStep {
+    /// Gives the same step, turn by turn, where kernels wait until the host has launched them.
+    #[must_use]
+    pub fn launched(&self) -> Self {
+        Self { is_launched: true, ..self.clone() }
+    }
+
+    /// Gives times of exchanges with what collectives take of a GPU, from its blocks and what its links carry.
+    #[must_use]
+    pub fn beside<T>(
+        &self,
+        times: ClassTimes,
+        exchanges: &Exchanges<T>,
+        of: impl Fn(&T) -> (u32, Bandwidth),
+    ) -> BesideTimes {
+        let taken = exchanges.map(|exchange| {
+            let (blocks, bus) = of(exchange);
+            self.taken(blocks, bus)
+        });
+        BesideTimes { times, taken: taken.calls }
+    }
+
+    /// Says what a collective takes of a GPU that runs it in some blocks while its links carry `bus`. A block keeps a
+    /// multiprocessor; whatever the links carry is read from memory, and written behind them.
+    #[must_use]
+    pub fn taken(&self, blocks: u32, bus: Bandwidth) -> TakenShare {
+        TakenShare {
+            units: f64::from(blocks) / self.gpu.units().max(1) as f64,
+            memory: 2.0 * bus.0 as f64 / self.gpu.memory().0.max(1) as f64,
         }
     }
 }

@@ -50,7 +50,7 @@ use super::memory::{Kernels, ModelTraining, Numbers};
 use super::roofline::{GpuRates, Roofline};
 use super::terms::FrameworkCosts;
 use crate::program::RankProgram;
-use crate::units::{Bandwidth, Bytes, Picoseconds};
+use crate::units::{Bytes, Picoseconds};
 
 /// A token's number and its label have these bytes where frameworks hand them over.
 const BYTES_OF_TOKEN: u64 = 2 * 8;
@@ -248,37 +248,6 @@ impl LayoutStep {
             (stage, Picoseconds(passes.saturating_add(work.update.0)))
         });
         all.max_by_key(|(stage, time)| (*time, std::cmp::Reverse(*stage))).unwrap_or_default()
-    }
-
-    /// Gives the same step, turn by turn, where kernels wait until the host has launched them.
-    #[must_use]
-    pub fn launched(&self) -> Self {
-        Self { is_launched: true, ..self.clone() }
-    }
-
-    /// Gives times of exchanges with what collectives take of a GPU, from its blocks and what its links carry.
-    #[must_use]
-    pub fn beside<T>(
-        &self,
-        times: ClassTimes,
-        exchanges: &Exchanges<T>,
-        of: impl Fn(&T) -> (u32, Bandwidth),
-    ) -> BesideTimes {
-        let taken = exchanges.map(|exchange| {
-            let (blocks, bus) = of(exchange);
-            self.taken(blocks, bus)
-        });
-        BesideTimes { times, taken: taken.calls }
-    }
-
-    /// Says what a collective takes of a GPU that runs it in some blocks while its links carry `bus`. A block keeps a
-    /// multiprocessor; whatever the links carry is read from memory, and written behind them.
-    #[must_use]
-    pub fn taken(&self, blocks: u32, bus: Bandwidth) -> TakenShare {
-        TakenShare {
-            units: f64::from(blocks) / self.gpu.units().max(1) as f64,
-            memory: 2.0 * bus.0 as f64 / self.gpu.memory().0.max(1) as f64,
-        }
     }
 
     /// Gives the framework's work on the host, with which every step begins.

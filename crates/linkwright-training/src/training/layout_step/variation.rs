@@ -116,9 +116,8 @@ impl LayoutStep {
             };
             chunks.iter().map(|chunk| chunk.iter().map(&mut slowed).collect()).collect()
         };
-        let update = |(time, times): (&Picoseconds, &f64)| {
-            Picoseconds((time.0 as f64 * times) as u64)
-        };
+        let update =
+            |(time, times): (&Picoseconds, &f64)| Picoseconds((time.0 as f64 * times) as u64);
         Self {
             stages: self.stages.iter().zip(factors).map(of_stage).collect(),
             updates: self.updates.iter().zip(factors).map(update).collect(),

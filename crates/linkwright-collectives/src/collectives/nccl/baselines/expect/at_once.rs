@@ -167,8 +167,7 @@ impl<'a> GroupTimes<'a> {
             };
             let whole: Vec<Bytes> =
                 sizes.iter().map(|size| Bytes(size.0.saturating_mul(parts))).collect();
-            let prepared =
-                Prepared::new(self.system, group, collective, &whole, &self.settings)?;
+            let prepared = Prepared::new(self.system, group, collective, &whole, &self.settings)?;
             all.push(prepared.times(&prepared.wiring, CollectiveTerms::shipped())?);
             for (most, choice) in channels.iter_mut().zip(&prepared.choices) {
                 *most = choice.channels.max(*most);
