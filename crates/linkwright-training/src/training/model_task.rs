@@ -17,7 +17,7 @@ use super::routing::ExpertRouting;
 use super::terms::{FrameworkCosts, Terms};
 use crate::diagnostic::Diagnosis;
 use crate::system::System;
-use crate::units::Bytes;
+use crate::units::{Bytes, Picoseconds};
 
 /// Micro-batches for each stage of a pipeline where nobody says how many.
 const FOR_EACH_STAGE: u64 = 4;
@@ -190,7 +190,9 @@ pub fn rooflines(
     }
     let roofline = |model| {
         let gpu = GpuRates::with_products(model, precision)?;
-        let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
+        let FrameworkCosts { kernels, casts_weights, .. } = costs;
+        // What the host takes to launch kernels is counted over whole units, since it runs ahead.
+        let launch = Picoseconds(0);
         Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None })
     };
     models.into_values().map(roofline).collect()
