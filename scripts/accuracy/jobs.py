@@ -197,9 +197,12 @@ def answer_to(job: Job) -> Answer:
     return Answer(rounded(run.time), low, high, reserved=rounded(run.reserved / 2**30))
 
 
-def between(_run: ModelRun) -> tuple[float | None, float | None]:
-    """Gives the seconds that a step's time is printed between; none are printed so far."""
-    return None, None
+def between(run: ModelRun) -> tuple[float | None, float | None]:
+    """Gives the seconds that a step's time is printed between."""
+    if run.interval is None:
+        return None, None
+    low, high = run.interval
+    return rounded(low), rounded(high)
 
 
 @cache
