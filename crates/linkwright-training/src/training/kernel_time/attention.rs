@@ -55,6 +55,18 @@ impl AttentionShape {
 
     /// Gives the seconds on a GPU.
     pub(super) fn seconds(&self, gpu: &KernelGpu, terms: &AttentionTerms) -> f64 {
+        let [busy, moved] = self.parts(gpu, terms);
+        let cast = if self.narrow_cache {
+            let queries = (self.batch * self.tokens * self.heads * self.head) as f64;
+            terms.cast + terms.cast_bytes * queries / gpu.memory
+        } else {
+            0.0
+        };
+        terms.least + joined(busy, moved) + cast
+    }
+
+    /// Gives the seconds of all blocks, and of what memory moves.
+    pub(super) fn parts(&self, gpu: &KernelGpu, terms: &AttentionTerms) -> [f64; 2] {
         let [batch, tokens, heads, shared, head] =
             [self.batch, self.tokens, self.heads, self.key_value_heads, self.head]
                 .map(|it| it as f64);
@@ -77,18 +89,11 @@ impl AttentionShape {
         let last = (seen.min(tokens).min(seen + queries) / KEYS).ceil() * tile + start;
         let number = if self.narrow_cache { 1.0 } else { BYTES };
         let bytes = 2.0 * batch * tokens * head * (heads * BYTES + shared * number);
-        let moved = bytes / (gpu.memory * terms.memory);
-        let cast = if self.narrow_cache {
-            terms.cast + terms.cast_bytes * batch * tokens * heads * head / gpu.memory
-        } else {
-            0.0
-        };
-        let busy = all + terms.last * last;
-        terms.least + joined(busy, moved) + cast
+        [all + terms.last * last, bytes / (gpu.memory * terms.memory)]
     }
 }
 
 /// Adds the time of blocks and of memory, which kernels that begin with loads hide less.
-fn joined(busy: f64, moved: f64) -> f64 {
+pub(super) fn joined(busy: f64, moved: f64) -> f64 {
     (busy.powf(1.5) + moved.powf(1.5)).powf(1.0 / 1.5)
 }

@@ -4,7 +4,7 @@
 //! product is two of its kind. Attention makes its pairs again and has five products in the place of two; its kernels
 //! reach a little less of the peak than forward ones do.
 
-use super::attention::AttentionShape;
+use super::attention::{AttentionShape, joined};
 use super::gpu::KernelGpu;
 use super::numbers::KernelNumbers;
 use super::product::{ProductShape, Products};
@@ -66,15 +66,17 @@ impl MatrixKernels {
     pub fn attention(&self, shape: AttentionShape, tokens: u64, version: FlashVersion) -> [f64; 2] {
         let generation = self.gpu.generation;
         let terms = KernelTerms::own().attention(generation);
-        let whole = shape.seconds(&self.gpu, terms) - terms.least;
         let part = tokens as f64 / (shape.batch * shape.tokens) as f64;
+        let [busy, moved] = shape.parts(&self.gpu, terms).map(|seconds| seconds * part);
         let second = if generation.has_own_attention() { PORTABLE } else { 1.0 };
         let slower = match version {
             FlashVersion::Own => 1.0,
             FlashVersion::Second => second,
             FlashVersion::Triton => second * TRITON,
         };
-        let forward = whole * part * slower;
-        [forward + terms.least, forward * BACKWARD + 2.0 * terms.least]
+        let forward = joined(busy * slower, moved);
+        // Backward it reads and writes twice as many vectors of a token: their gradients, too.
+        let backward = joined(busy * slower * BACKWARD, 2.0 * moved);
+        [forward + terms.least, backward + 2.0 * terms.least]
     }
 }
