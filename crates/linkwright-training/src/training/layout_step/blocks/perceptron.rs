@@ -63,11 +63,20 @@ impl Pieces<'_> {
         self.exchanged(most, "dispatch", true);
         let inner = experts.inner.div_ceil(parts);
         let own = experts.count / layout.ep.max(1);
+        // What comes from each GPU is in the order of its experts; it is put in that of all, and back.
+        let is_sorted = layout.ep > 1 && own > 1;
+        let sorted = each(LayerFamily::Join, hidden, hidden, 0);
+        if is_sorted {
+            self.work("dispatch", sorted, sent);
+        }
         let biases = |count| if experts.bias { count } else { 0 };
         self.work("experts-up", products(hidden, 2 * inner, biases(2 * inner), own), sent);
         let work = each(LayerFamily::Elementwise, 2 * inner, inner, 2 * inner);
         self.work("experts-act", work, sent);
         self.work("experts-down", products(inner, hidden, biases(hidden), own), sent);
+        if is_sorted {
+            self.work("combine", sorted, sent);
+        }
         self.exchanged(most, "combine", false);
         self.work("combine", each(LayerFamily::Join, copied, hidden, copied), routed);
         self.meeting("combine", whole, None);
