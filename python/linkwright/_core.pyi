@@ -76,6 +76,8 @@ __all__ = [
     "GpuRun",
     "GpuSystem",
     "Job",
+    "KernelRatios",
+    "KernelTrace",
     "LayoutSearch",
     "LayoutStep",
     "Match",
@@ -2038,6 +2040,114 @@ class Job:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class KernelRatios:
+    """Says how many times as long as by the model kernels took, by kind, pass and product."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def rest(self) -> float:
+        """Seconds of a step in which kernels ran that stand for none of the model's; they are added to every step."""
+
+    def rows(self) -> Table:
+        """Gives one row for each kind and pass of kernels, and for each product whose shapes the trace has.
+
+        Columns: name, pass, measured and modelled (s of a step), ratio.
+
+        A ratio of what the model has no time for is zero.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class KernelTrace:
+    """Holds what a GPU's kernels took in the steps of a trace of PyTorch's profiler."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def read(path: str) -> KernelTrace:
+        """Reads a trace as Kineto writes it (`export_chrome_trace`), gzipped or not. Memory stays bounded.
+
+        Args:
+            path: Of the file.
+
+        Raises:
+            InputError: If the file is cut off, is no JSON, is another profiler's, or holds nothing that ran on a GPU.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @property
+    def steps(self) -> int:
+        """Counts the steps of the trace; times are means over them."""
+
+    @property
+    def events(self) -> int:
+        """Counts the events of the file."""
+
+    @property
+    def rank(self) -> int | None:
+        """The rank of the job that wrote the trace; None where it does not say."""
+
+    @property
+    def ranks(self) -> int | None:
+        """Counts the ranks of the job; None where the trace does not say."""
+
+    @property
+    def time(self) -> float:
+        """A step lasts for these seconds on the GPU."""
+
+    @property
+    def recognised(self) -> float:
+        """The part of the GPU's time whose kernels were recognised."""
+
+    @property
+    def gpu(self) -> str:
+        """Names the GPU; empty where the trace does not."""
+
+    @property
+    def skipped(self) -> list[str]:
+        """Says what was left out."""
+
+    def parts(self) -> Table:
+        """Gives one row for each part of a step's time; they sum to it.
+
+        Columns: part, time (s).
+
+        Collectives that nothing is computed beside are exposed. The GPU waits for the host where nothing runs that the
+        host had launched.
+        """
+
+    def kernels(self) -> Table:
+        """Gives one row for each kind, pass and stream of kernels.
+
+        Columns: kind, pass, stream, count (of all steps), time (s of a step, summed up).
+        """
+
+    def products(self) -> Table:
+        """Gives one row for each shape and pass of products, where shapes were recorded (`record_shapes=True`).
+
+        Columns: rows, columns, terms, pass, count (of all steps), time (s of a step, summed up).
+        """
+
+    def collectives(self) -> Table:
+        """Gives one row for each size, group and stream of collectives.
+
+        Columns: collective, group, ranks and elements (0 where the trace does not say), number (of its elements), stream.
+        Then count (of all steps), time (s of one).
+        """
+
+    def unknown(self) -> Table:
+        """Gives one row for each kernel that no rule knows, the longest first, 20 at most.
+
+        Columns: name, time (s of a step, summed up).
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class LayoutSearch:
     """Every sound layout of a model on some GPUs that fits in memory, with a time that its step never falls below."""
 
@@ -2055,6 +2165,7 @@ class LayoutSearch:
         async_tensor: bool = False,
         prefetch: int = 1,
         bucket: int | None = None,
+        measured: KernelRatios | None = None,
     ) -> LayoutSearch:
         """Goes through all layouts with all sizes of micro-batches, divisions of state and recomputations.
 
@@ -2080,6 +2191,8 @@ class LayoutSearch:
             prefetch: Blocks whose divided weights are gathered ahead.
 
             bucket: Bytes of gradients that are reduced at once; the framework's own where absent.
+
+            measured: How many times as long as by the model kernels take; once where absent.
 
         Raises:
             MachineError: If a GPU's model is not known well enough.
@@ -2150,6 +2263,7 @@ class LayoutStep:
         async_tensor: bool = False,
         prefetch: int = 1,
         bucket: int | None = None,
+        measured: KernelRatios | None = None,
     ) -> LayoutStep:
         """A step; its exchanges are timed as NCCL makes them on idle links, all groups at once.
 
@@ -2167,6 +2281,8 @@ class LayoutStep:
             prefetch: Blocks whose divided weights are gathered ahead.
 
             bucket: Bytes of gradients that are reduced at once; the framework's own where absent.
+
+            measured: How many times as long as by the model kernels take; once where absent.
 
         Raises:
             MachineError: If a GPU's model is not known well enough.
@@ -2479,6 +2595,31 @@ class ModelTraining:
 
         Returns:
             Each flag with its value, empty where the flag alone says it; sentences on what no flag says.
+        """
+
+    def ratios(
+        self,
+        trace: KernelTrace,
+        system: System,
+        gpu: int = 0,
+        *,
+        context: ContextExchangeName = "ring",
+    ) -> KernelRatios:
+        """Compares the kernels of a trace, which is to be of this training, with the model's.
+
+        Args:
+            trace: Was written by one of its ranks.
+
+            system: On what it ran.
+
+            gpu: The id in the system of a GPU on which it ran.
+
+            context: How parts of sequences met: `ring`, `all-gather` or `all-to-all`.
+
+        Raises:
+            MachineError: If the GPU's model is not known well enough.
+            SimulationError: If the trace has no backward pass, GPUs do not calculate with such numbers, or a
+                choice is unknown.
         """
 
     @property
@@ -4822,6 +4963,8 @@ class TrainingStep:
         host_copies: bool = True,
         terms: str | None = None,
         measured: str | None = None,
+        trace: KernelTrace | None = None,
+        trace_samples: int | None = None,
         shared_memory: MemorySystemName = "tsm-wt-c-rc",
         shared_bandwidth: float | str | None = None,
     ) -> TrainingStep:
@@ -4848,6 +4991,8 @@ class TrainingStep:
                 which counts where absent.
             measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
                 backward, update and the like, of the samples that one GPU computes at once.
+            trace: A trace of the same network, by which layers take as long as was measured.
+            trace_samples: Samples that a GPU computed at once in the trace; as many as now where absent.
             shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`; of those under relaxed
                 consistency.
             shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
@@ -4867,6 +5012,10 @@ class TrainingStep:
 
     def collectives(self) -> list[tuple[str, int]]:
         """The collectives of the step, each once: which, and the bytes that each GPU contributes."""
+
+    @property
+    def ratios(self) -> KernelRatios | None:
+        """How many times as long as by the model kernels took in the trace that was given; None without one."""
 
     @property
     def has_root(self) -> bool:

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, cast
 
-from linkwright import Fabric, LayoutSearch, Model, ModelTraining, System, __version__, models
+from linkwright import (
+    Fabric,
+    KernelTrace,
+    LayoutSearch,
+    Model,
+    ModelTraining,
+    System,
+    __version__,
+    models,
+)
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -27,23 +36,22 @@ from linkwright.errors import (
     printable,
 )
 from linkwright.files import PathOrName, existing, portable_name, read_text, sha256
+from linkwright.kernel_traces import MeasuredKernels, trace_or_path
 from linkwright.recipes import is_public_model
 from linkwright.runs.models.checkpoints import checkpoints_of
 from linkwright.runs.models.run import ModelRun
 from linkwright.runs.models.search import SearchedLayouts, best_layouts
 from linkwright.runs.models.step import ModelStep, play_layout
 from linkwright.systems import load_system, network_of, server_of, with_gpus
+from linkwright.traced_training import AUTO, TracedTraining, batches_of, check_unmeasured
 
 __all__ = ["is_model", "load_model", "train_model"]
 
 # How often times of kernels are drawn where nobody says.
 SEEDS = 20
 MOST_SEEDS = 10_000
-# The layout that is searched for, and whose kernels it runs where nobody says.
-AUTO = "auto"
+# The layout that is searched for runs such kernels where nobody says.
 FUSED = "fused"
-# Micro-batches for each stage of a pipeline where nobody says how many.
-FOR_EACH_STAGE = 4
 
 
 def is_model(name_or_path: object) -> bool:
@@ -116,6 +124,10 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     checkpoint_every=real,
     checkpoint_time=real,
     restart_time=real,
+    measured=trace_or_path,
+    measured_layout=text,
+    measured_batch=whole,
+    measured_micro_batch=whole,
 )
 def train_model(
     model: Model | PathOrName,
@@ -159,6 +171,10 @@ def train_model(
     checkpoint_every: float | None = None,
     checkpoint_time: float | None = None,
     restart_time: float | None = None,
+    measured: KernelTrace | PathOrName | None = None,
+    measured_layout: str | None = None,
+    measured_batch: int | None = None,
+    measured_micro_batch: int | None = None,
 ) -> ModelRun:
     """Says what training a language model by a layout takes on a machine.
 
@@ -257,6 +273,16 @@ def train_model(
 
         restart_time: Seconds until a failed training goes on from its last checkpoint; none where
             absent.
+        measured: A trace of PyTorch's profiler of the same model on the same GPUs: kernels take as
+            many times as long as by the model as they took in it. Collectives stay the model's.
+
+        measured_layout: By which the trace ran; the asked one where absent.
+
+        measured_batch: Samples of a step of the trace, over all of its GPUs; each replica has the
+            asked micro-batches where absent.
+
+        measured_micro_batch: Samples that a replica computed at once in the trace; as many as
+            asked where absent.
 
     Raises:
         FileError: If there is no such model, machine or file.
@@ -290,7 +316,7 @@ def train_model(
         gpu_bandwidth=gpu_bandwidth,
     )
     chosen = _chosen(system, gpus if gpus is not None else needed)
-    settings = {
+    settings: dict[str, Any] = {
         "context": context,
         "async_tensor": async_tensor,
         "prefetch": prefetch,
@@ -309,6 +335,22 @@ def train_model(
         "capacity_factor": capacity_factor,
         "seed": seed,
     }
+    kernels_measured: MeasuredKernels | None = None
+    if measured is not None:
+        traced = TracedTraining(measured, measured_layout, measured_batch, measured_micro_batch)
+        own_settings = {
+            "zero": zero,
+            "recompute": recompute or "none",
+            "kernels": kernels or (FUSED if layout == AUTO else None),
+            **same,
+        }
+        asked = (layout or f"dp={len(chosen)}", batch, micro_batch)
+        kernels_measured = traced.compared(
+            model, asked, own_settings, sequence_parallel, context, system
+        )
+        settings["measured"] = kernels_measured.ratios
+    else:
+        check_unmeasured(measured_layout, measured_batch, measured_micro_batch)
     capacity = _capacity(system, chosen) or cast("int | None", gpu_memory)
     searched: SearchedLayouts | None = None
     if layout == AUTO:
@@ -331,12 +373,7 @@ def train_model(
         recompute, sequence_parallel = best.recompute, best.sequence_parallel
     if layout is None:
         layout = f"dp={len(chosen)}"
-    replicas = ModelTraining.counts(layout)[1]
-    stages = _stages(layout)
-    if batch is None:
-        batch = replicas * (micro_batch or 1) * (FOR_EACH_STAGE * stages if stages > 1 else 1)
-    if micro_batch is None:
-        micro_batch = 1 if stages > 1 else max(1, batch // replicas)
+    batch, micro_batch = batches_of(layout, batch, micro_batch)
     training = ModelTraining(
         model,
         layout,
@@ -379,6 +416,8 @@ def train_model(
         **changes,
         "linkwright": __version__,
     }
+    if kernels_measured is not None:
+        facts["measured"] = {"file": kernels_measured.file, **kernels_measured.run}
     manifest = {
         "model": model.name if own is None else portable_name(str(what)),
         "sha256": None if own is None else sha256(own.encode()),
@@ -400,14 +439,10 @@ def train_model(
         manifest,
         searched,
         explained=explain,
-        measured=measured_step,
+        measured_step=measured_step,
         checkpoints=checkpoints,
+        measured=kernels_measured,
     )
-
-
-def _stages(layout: str) -> int:
-    parts = dict(part.strip().split("=") for part in layout.split(","))
-    return int(parts.get("pp", "1"))
 
 
 def _chosen(system: System, gpus: int | Sequence[int] | None) -> list[int]:

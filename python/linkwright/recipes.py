@@ -21,6 +21,7 @@ from linkwright.files import PathOrName, existing, read_text, sha256
 
 if TYPE_CHECKING:
     from linkwright import names
+    from linkwright.kernel_traces import MeasuredKernels
 
 __all__ = [
     "LIBRARY",
@@ -59,6 +60,9 @@ class Recipe:
         host_copies: Whether samples are copied from the host in every step.
         terms: What kernels reach and frameworks cost; Linkwright's own where absent.
         measured: Times of layers that replace the model's, as comma-separated values.
+        trace: Kernels by which layers take as many times as long as by the model.
+        trace_samples: Samples that a GPU computed at once in the trace; as many as now where
+            absent.
         shared_memory: How GPUs share memory under `tsm`.
         shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
             absent.
@@ -78,6 +82,8 @@ class Recipe:
     measured: str | None = field(default=None, repr=False)
     shared_memory: str = SHARED_MEMORY
     shared_bandwidth: float | None = None
+    trace: MeasuredKernels | None = field(default=None, repr=False)
+    trace_samples: int | None = None
 
     def step(
         self, system: System, gpus: Sequence[int], communication: str, batch: int
@@ -105,6 +111,8 @@ class Recipe:
             host_copies=self.host_copies,
             terms=self.terms,
             measured=self.measured,
+            trace=None if self.trace is None else self.trace.trace,
+            trace_samples=self.trace_samples,
             shared_memory=cast("names.MemorySystemName", self.shared_memory),
             shared_bandwidth=self.shared_bandwidth,
         )
@@ -134,7 +142,8 @@ class Recipe:
             "micro_batch": self.micro_batch,
             "host_copies": self.host_copies,
             "terms": terms,
-            "measured": measured,
+            "measured": measured if self.trace is None else self.trace.file,
+            **({} if self.trace_samples is None else {"trace_samples": self.trace_samples}),
             **self._shared(),
             "linkwright": __version__,
         }

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from linkwright import Fabric, NeuralNetwork, System
+from linkwright import Fabric, KernelTrace, NeuralNetwork, System
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -22,6 +22,13 @@ from linkwright.arguments import (
 from linkwright.errors import InputError, SimulationError, printable
 from linkwright.files import PathOrName, path_of, portable_name, read_text, sha256
 from linkwright.hardware import bill_of, read_prices
+from linkwright.kernel_traces import (
+    MeasuredKernels,
+    is_trace,
+    load_trace,
+    name_of,
+    trace_or_path,
+)
 from linkwright.recipes import LIBRARY, SHARED, SHARED_MEMORY, Recipe, load_network
 from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
@@ -49,6 +56,8 @@ __all__ = ["train"]
     overlap=truth,
     bucket=bytes_of,
     micro_batch=whole,
+    measured=trace_or_path,
+    measured_batch=whole,
     host_copies=truth,
     shared_memory=text,
     gpu_memory=bytes_of,
@@ -78,7 +87,8 @@ def train(
     micro_batch: int | None = None,
     host_copies: bool = True,
     terms: PathOrName | None = None,
-    measured: PathOrName | None = None,
+    measured: KernelTrace | PathOrName | None = None,
+    measured_batch: int | None = None,
     shared_memory: str = SHARED_MEMORY,
     shared_bandwidth: float | str | None = None,
     prices: PathOrName | None = None,
@@ -118,7 +128,10 @@ def train(
             `training_terms`.
         measured: Times of layers that replace the model's, of the samples that one GPU computes
             at once: a file, or the comma-separated values themselves
-            (docs/reference/formats.md).
+            (docs/reference/formats.md); or a trace of PyTorch's profiler of the same network on
+            the same GPUs, by which layers take as long as was measured.
+        measured_batch: Samples of a step of the trace, over all of its GPUs; each GPU computed as
+            many as now where absent.
         shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`.
         shared_bandwidth: Of each GPU to that memory, each way, in GB/s or a text such as
             `512 GB/s`; that of `GpuSystem` where absent.
@@ -162,7 +175,10 @@ def train(
         gpu_bandwidth=gpu_bandwidth,
     )
     chosen = _gpus_of(system, gpus)
-    given = {"<terms>": _text_of("terms", terms), "<measured>": _text_of("measured", measured)}
+    traced = _traced(measured, system)
+    layers = None if traced is not None else cast("PathOrName | None", measured)
+    samples = _samples(traced, measured_batch, batch, len(chosen))
+    given = {"<terms>": _text_of("terms", terms), "<measured>": _text_of("measured", layers)}
     recipe = Recipe(
         network,
         batch,
@@ -178,6 +194,8 @@ def train(
         _held(given["<measured>"]),
         shared_memory,
         cast("float | None", shared_bandwidth),
+        traced,
+        samples,
     )
     ways = (
         [communication] if isinstance(communication, str) else texts("communication", communication)
@@ -192,7 +210,7 @@ def train(
         steps = [play_step(recipe, system, chosen, way) for way in ways]
     if scaling is None:
         # Measured times are of one batch.
-        scaling = len(chosen) <= LARGEST_SCALING and measured is None
+        scaling = len(chosen) <= LARGEST_SCALING and layers is None
     scaled = _scaling(recipe, system, chosen, steps) if scaling and len(chosen) > 1 else []
     manifest: dict[str, Any] = {
         "network": network.name if own is None else portable_name(str(what)),
@@ -216,6 +234,37 @@ def train(
         ]
         bills = Bills(rows, priced, "communication")
     return TrainingRun(recipe, system, chosen, steps, scaled, manifest, bills, energies)
+
+
+def _traced(measured: KernelTrace | PathOrName | None, system: System) -> MeasuredKernels | None:
+    """The trace, where what was measured is one."""
+    if isinstance(measured, KernelTrace):
+        return MeasuredKernels(measured, name_of(measured), system=system)
+    if measured is None or (isinstance(measured, str) and "\n" in measured):
+        return None
+    if not is_trace(measured):
+        return None
+    return MeasuredKernels(load_trace(measured), name_of(measured), system=system)
+
+
+def _samples(
+    traced: MeasuredKernels | None, batch: int | None, asked: int, gpus: int
+) -> int | None:
+    """Samples that a GPU computed at once in a trace; None without one.
+
+    Raises:
+        SimulationError: If there is no trace, or its GPUs do not divide its batch.
+    """
+    if batch is None:
+        return None if traced is None else max(1, asked // gpus)
+    if traced is None:
+        problem = "measured_batch changes nothing without a trace"
+        raise SimulationError(problem, "name one by measured, or leave it out")
+    ranks = traced.trace.ranks or gpus
+    if batch < 1 or batch % ranks:
+        problem = f"{ranks} GPUs do not divide a measured batch of {batch}"
+        raise SimulationError(problem, f"say one that is a multiple of {ranks}")
+    return batch // ranks
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAM = lw.Program.skeleton("kripke", 2)
 PLAN = lw.plan(DGX1, [0, 1, 2, 3], "all-reduce")
 MIX = EXAMPLES / "dgx1-v100-mix.toml"
+TRACE = lw.KernelTrace.read(str(EXAMPLES / "traces" / "llama-3.2-1b-step.json"))
 LOG = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
 
 
@@ -55,6 +56,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "GpuKernel": a_kernel,
     "GpuSystem": lw.GpuSystem,
     "Job": lambda: lw.Job("a", "gmm", 1),
+    "KernelTrace": lambda: TRACE,
     "LayoutSearch": lambda: lw.LayoutSearch(one_gpu(), lw.System("hgx-h100"), [0]),
     "LayoutStep": lambda: lw.LayoutStep(one_gpu(), lw.System("hgx-h100"), [0]),
     "Model": lambda: lw.Model.find("llama-3.1-8b"),
@@ -154,6 +156,7 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "GpuSystem": {"gpus": 1},
     "GpuSystem.shared_time": {"read": 64, "written": 64},
     "TrainingStep": {"network": lw.NeuralNetwork.find("lenet"), "gpus": [0]},
+    "ModelTraining.ratios": {"trace": TRACE, "system": lw.System("hgx-h100")},
     "LayoutSearch": {"training": one_gpu(), "system": lw.System("hgx-h100"), "gpus": [0]},
     "LayoutSearch.closest": {"count": 1},
     "LayoutSearch.training": {

@@ -28,6 +28,8 @@ from linkwright import (
     GpuSystem,
     InputError,
     Job,
+    KernelRatios,
+    KernelTrace,
     LayoutSearch,
     LayoutStep,
     LinkwrightError,
@@ -68,6 +70,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DGX1 = System("dgx1-v100")
 TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 MIX = EXAMPLES / "cluster-mix.toml"
+STEP = str(EXAMPLES / "traces" / "llama-3.2-1b-step.json")
 PACKAGE = EXAMPLES / "mgpu-tsm-package.toml"
 FABRIC = EXAMPLES / "servers-on-a-fabric.toml"
 NCCL_TESTS = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
@@ -156,6 +159,12 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         ModelTraining(Model.find("llama-3.1-8b"), "fsdp=4,tp=2", batch=8, recompute="full:3"),
         ModelTraining(Model.find("mixtral-8x7b"), "dp=8,ep=8", batch=8, lora=16),
     ],
+    "KernelRatios": lambda: [
+        ModelTraining(Model.find("llama-3.2-1b"), "fsdp=8", batch=8).ratios(
+            KernelTrace.read(STEP), System("hgx-h100")
+        )
+    ],
+    "KernelTrace": lambda: [KernelTrace.read(STEP)],
     "LayoutSearch": lambda: [
         LayoutSearch(
             ModelTraining(Model.find("llama-3.2-1b"), "dp=4", batch=8),
@@ -229,6 +238,8 @@ def seen(value: Any) -> Any:
             facts[name] = seen(fact)
     tables = {
         ClusterRun: ("jobs", "ranks", "links", "latencies", "messages", "computation"),
+        KernelRatios: ("rows",),
+        KernelTrace: ("kernels", "products", "collectives", "parts", "unknown"),
         LayoutStep: ("exchanges", "work"),
         NcclTestsLog: ("rows",),
         SimulationResult: ("jobs",),

@@ -19,7 +19,8 @@ use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::BandwidthProfile;
 use linkwright::training::{
-    ContextExchange, FlagsOf, KernelKind, KernelNumbers, Kernels, ModelPrecision, Optimizer, Precision, Targets, Way,
+    AskedKernel, ContextExchange, FlagsOf, KernelNumbers, Kernels, ModelPrecision, Optimizer,
+    Precision, Targets, Way,
 };
 use pyo3::prelude::*;
 
@@ -61,7 +62,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("framework", framework_names()),
         ("gpu_speed", GpuSpeed::names()),
         ("import_format", import_format_names()),
-        ("kernel", KernelKind::names()),
+        ("kernel", AskedKernel::names()),
         ("kernel_precision", KernelNumbers::names()),
         ("kernels", Kernels::names()),
         ("links", WantedLinks::names()),

@@ -16,7 +16,8 @@ use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::{BandwidthProfile, LinkKind, Server, System};
 use linkwright::training::{
-    ContextExchange, FlagsOf, KernelKind, KernelNumbers, Kernels, ModelPrecision, Optimizer, Precision, Way,
+    AskedKernel, ContextExchange, FlagsOf, KernelNumbers, Kernels, ModelPrecision, Optimizer,
+    Precision, Way,
 };
 
 use pyo3::prelude::*;
@@ -54,7 +55,7 @@ choices!(
     Ties
 );
 choices!(errors::machine: LinkKind);
-choices!(errors::range: Benchmark, ContextExchange, Distribution, DramTiming, FlagsOf, KernelKind, KernelNumbers, Kernels, ModelPrecision, Optimizer, Precision, Way);
+choices!(errors::range: Benchmark, ContextExchange, Distribution, DramTiming, FlagsOf, AskedKernel, KernelNumbers, Kernels, ModelPrecision, Optimizer, Precision, Way);
 choices!(errors::collective: CrossNic, Links, Processes, WantedLinks, Protocol, ExpectedAlgorithm, ElementType, ReduceOperation);
 
 /// The profile of that name, or that of the machine where none is named.

@@ -3,7 +3,7 @@
 use linkwright::diagnostic::Named as _;
 use linkwright::system::gpus;
 use linkwright::training::{
-    KernelGpu, KernelKind, KernelNumbers, KernelShape, KernelTerms, KernelTime, TrainingError,
+    AskedKernel, KernelGpu, KernelNumbers, KernelShape, KernelTerms, KernelTime, TrainingError,
     tables,
 };
 use pyo3::prelude::*;
@@ -48,7 +48,7 @@ pub fn kernel_times(
     #[pyo3(from_py_with = given)] precision: &str,
     #[pyo3(from_py_with = given)] terms: Option<&str>,
 ) -> PyResult<Table> {
-    let kind = KernelKind::named(kernel)?;
+    let kind = AskedKernel::named(kernel)?;
     let numbers = KernelNumbers::named(precision)?;
     let model = match gpu {
         NamedModel::Model(model) => model.get().core().clone(),
@@ -77,8 +77,6 @@ pub fn kernel_time_terms() -> &'static str {
 /// Gives the numbers of a kernel's shape in the order of its text.
 #[pyfunction]
 #[pyo3(signature = (kernel: "KernelName"))]
-pub fn kernel_fields(
-    #[pyo3(from_py_with = given)] kernel: &str,
-) -> PyResult<Vec<&'static str>> {
-    Ok(KernelKind::from_name(kernel).map_err(errors::range)?.fields().to_vec())
+pub fn kernel_fields(#[pyo3(from_py_with = given)] kernel: &str) -> PyResult<Vec<&'static str>> {
+    Ok(AskedKernel::from_name(kernel).map_err(errors::range)?.fields().to_vec())
 }

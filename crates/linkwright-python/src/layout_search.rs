@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::argument::given;
 use crate::errors;
+use crate::kernel_trace::KernelRatios;
 use crate::layout_step::{AskedStep, beside, exchanges_by, execution};
 use crate::model_training::ModelTraining;
 use crate::number::whole;
@@ -140,6 +141,8 @@ impl LayoutSearch {
     ///
     ///     bucket: Bytes of gradients that are reduced at once; the framework's own where absent.
     ///
+    ///     measured: How many times as long as by the model kernels take; once where absent.
+    ///
     /// Raises:
     ///     MachineError: If a GPU's model is not known well enough.
     ///     OutOfMemoryError: If nothing fits: the least that is needed, and how many GPUs are enough.
@@ -150,7 +153,7 @@ impl LayoutSearch {
         training: "ModelTraining", system: "System", gpus: "Sequence[int]", *,
         micro_batch: "int | None" = None, zero: "int | None" = None, recompute: "str | None" = None,
         capacity: "int | None" = None, context: "ContextExchangeName" = "ring", async_tensor: "bool" = false,
-        prefetch: "int" = 1, bucket: "int | None" = None
+        prefetch: "int" = 1, bucket: "int | None" = None, measured: "KernelRatios | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -166,8 +169,9 @@ impl LayoutSearch {
         #[pyo3(from_py_with = given)] async_tensor: bool,
         #[pyo3(from_py_with = given)] prefetch: i128,
         #[pyo3(from_py_with = given)] bucket: Option<i128>,
+        #[pyo3(from_py_with = given)] measured: Option<&KernelRatios>,
     ) -> PyResult<Self> {
-        let execution = execution(context, async_tensor, prefetch, bucket)?;
+        let execution = execution(context, async_tensor, prefetch, bucket, measured)?;
         let gpus = ranks_on(system.core().gpus(), &gpus)?;
         let gpus = gpus.into_iter().map(|gpu| gpu as usize).collect();
         let whole_of = |what, value: Option<i128>, most: u64| {

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::argument::given;
 use crate::choices::Choice;
 use crate::errors;
+use crate::kernel_trace::KernelRatios;
 use crate::model_training::ModelTraining;
 use crate::number::whole;
 use crate::program::Program;
@@ -110,6 +111,8 @@ impl LayoutStep {
     ///
     ///     bucket: Bytes of gradients that are reduced at once; the framework's own where absent.
     ///
+    ///     measured: How many times as long as by the model kernels take; once where absent.
+    ///
     /// Raises:
     ///     MachineError: If a GPU's model is not known well enough.
     ///     CollectiveError: If no links join the GPUs of a group.
@@ -119,7 +122,7 @@ impl LayoutStep {
     #[pyo3(signature = (
         training: "ModelTraining", system: "System", gpus: "Sequence[int]", *,
         context: "ContextExchangeName" = "ring", async_tensor: "bool" = false, prefetch: "int" = 1,
-        bucket: "int | None" = None
+        bucket: "int | None" = None, measured: "KernelRatios | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -131,8 +134,9 @@ impl LayoutStep {
         #[pyo3(from_py_with = given)] async_tensor: bool,
         #[pyo3(from_py_with = given)] prefetch: i128,
         #[pyo3(from_py_with = given)] bucket: Option<i128>,
+        #[pyo3(from_py_with = given)] measured: Option<&KernelRatios>,
     ) -> PyResult<Self> {
-        let execution = execution(context, async_tensor, prefetch, bucket)?;
+        let execution = execution(context, async_tensor, prefetch, bucket, measured)?;
         let gpus = ranks_on(system.core().gpus(), &gpus)?;
         let gpus = gpus.into_iter().map(|gpu| gpu as usize).collect();
         let asked =
@@ -366,6 +370,7 @@ pub fn execution(
     async_tensor: bool,
     prefetch: i128,
     bucket: Option<i128>,
+    measured: Option<&KernelRatios>,
 ) -> PyResult<Execution> {
     let bucket = bucket.map(|it| whole("bytes of a bucket", it, u64::MAX)).transpose()?;
     Ok(Execution {
@@ -373,5 +378,6 @@ pub fn execution(
         async_tensor,
         prefetch: whole("blocks that are gathered ahead", prefetch, MOST_AHEAD)?,
         bucket: bucket.map(Bytes),
+        measured: measured.map(KernelRatios::core),
     })
 }

@@ -28,6 +28,7 @@ mod gpu_run;
 mod gpu_workload;
 mod job;
 mod kernel_times;
+mod kernel_trace;
 mod layout_search;
 mod layout_step;
 mod mapping;
@@ -115,6 +116,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::kernel_times::{kernel_fields, kernel_time_terms, kernel_times};
+    #[pymodule_export]
+    use crate::kernel_trace::{KernelRatios, KernelTrace};
     #[pymodule_export]
     use crate::layout_search::LayoutSearch;
     #[pymodule_export]

@@ -2,9 +2,9 @@
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    ExpertImbalance, ExpertRouting, FlagsOf, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelChoices,
-    ModelLayout, ModelPrecision, ModelTraining as Core, Optimizer, Order, Precision, Recompute,
-    StageMemory, Targets, Terms,
+    ContextExchange, Execution, ExpertImbalance, ExpertRouting, FlagsOf, Kernels, Lora, MOST_RANKS,
+    MOST_SAMPLES, ModelChoices, ModelLayout, ModelPrecision, ModelTraining as Core, Optimizer,
+    Order, Precision, Recompute, StageMemory, Targets, Terms, TracedRun, rooflines,
 };
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -12,8 +12,10 @@ use pyo3::prelude::*;
 use crate::argument::given;
 use crate::choices::Choice;
 use crate::errors;
+use crate::kernel_trace::{KernelRatios, KernelTrace};
 use crate::model::Model;
-use crate::number::whole;
+use crate::number::{gpu_of, whole};
+use crate::system::System;
 use crate::table::Table;
 
 /// Holds flags with their values, and the settings that they cannot say.
@@ -304,6 +306,48 @@ impl ModelTraining {
     fn flags(&self, #[pyo3(from_py_with = given)] framework: &str) -> PyResult<WrittenFlags> {
         let found = self.core().flags(FlagsOf::named(framework)?, &self.order);
         Ok((found.flags, found.left_out))
+    }
+
+    /// Compares the kernels of a trace, which is to be of this training, with the model's.
+    ///
+    /// Args:
+    ///     trace: Was written by one of its ranks.
+    ///
+    ///     system: On what it ran.
+    ///
+    ///     gpu: The id in the system of a GPU on which it ran.
+    ///
+    ///     context: How parts of sequences met: `ring`, `all-gather` or `all-to-all`.
+    ///
+    /// Raises:
+    ///     MachineError: If the GPU's model is not known well enough.
+    ///     SimulationError: If the trace has no backward pass, GPUs do not calculate with such numbers, or a
+    ///         choice is unknown.
+    #[pyo3(signature = (
+        trace: "KernelTrace", system: "System", gpu: "int" = 0, *, context: "ContextExchangeName" = "ring"
+    ))]
+    fn ratios(
+        &self,
+        #[pyo3(from_py_with = given)] trace: &KernelTrace,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] gpu: i128,
+        #[pyo3(from_py_with = given)] context: &str,
+    ) -> PyResult<KernelRatios> {
+        let core = system.core();
+        let gpu = gpu_of(core.gpus() as usize, gpu)? as u32;
+        let (costs, _) = Terms::own().of_default_framework();
+        let own = self.core();
+        let rooflines = rooflines(core, &[gpu], own.precision).map_err(errors::training)?;
+        let context = ContextExchange::named(context)?;
+        let run = TracedRun {
+            training: &own,
+            order: self.order(),
+            execution: Execution { context, ..Execution::default() },
+            roofline: rooflines.first().expect("a GPU has one"),
+            costs: &costs,
+        };
+        let (ratios, rows) = run.ratios(trace.core()).map_err(errors::training)?;
+        Ok(KernelRatios::new(ratios, &rows))
     }
 
     /// The one way to divide that the layout has, with its number of parts; None where it has several.

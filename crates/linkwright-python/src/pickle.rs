@@ -21,6 +21,7 @@ use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::gpu_run::{GpuRun, GpuSystem};
 use crate::job::Job;
+use crate::kernel_trace::{KernelRatios, KernelTrace};
 use crate::layout_search::LayoutSearch;
 use crate::layout_step::LayoutStep;
 use crate::model::Model;
@@ -98,6 +99,8 @@ pickled!(
     GpuSystem,
     Export,
     Job,
+    KernelRatios,
+    KernelTrace,
     LayoutSearch,
     LayoutStep,
     Match,

@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 use crate::argument::{given, optional_size, optional_speed};
 use crate::choices::Choice;
 use crate::errors;
+use crate::kernel_trace::{KernelRatios, KernelTrace};
 use crate::number::whole;
 use crate::plan::gpu_ids;
 use crate::program::Program;
@@ -249,6 +250,8 @@ pub struct TrainingStep {
     traffic: Option<[u64; 2]>,
     #[serde(default)]
     assumed: Vec<String>,
+    #[serde(default)]
+    ratios: Option<KernelRatios>,
 }
 
 #[pymethods]
@@ -276,6 +279,8 @@ impl TrainingStep {
     ///         which counts where absent.
     ///     measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
     ///         backward, update and the like, of the samples that one GPU computes at once.
+    ///     trace: A trace of the same network, by which layers take as long as was measured.
+    ///     trace_samples: Samples that a GPU computed at once in the trace; as many as now where absent.
     ///     shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`; of those under relaxed
     ///         consistency.
     ///     shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
@@ -294,6 +299,7 @@ impl TrainingStep {
         gradients: "PrecisionName | None" = None, optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
         overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
         host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None,
+        trace: "KernelTrace | None" = None, trace_samples: "int | None" = None,
         shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -313,6 +319,8 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] host_copies: bool,
         #[pyo3(from_py_with = given)] terms: Option<&str>,
         #[pyo3(from_py_with = given)] measured: Option<&str>,
+        #[pyo3(from_py_with = given)] trace: Option<&KernelTrace>,
+        #[pyo3(from_py_with = given)] trace_samples: Option<i128>,
         #[pyo3(from_py_with = given)] shared_memory: &str,
         #[pyo3(from_py_with = optional_speed)] shared_bandwidth: Option<f64>,
     ) -> PyResult<Self> {
@@ -363,6 +371,24 @@ impl TrainingStep {
             }
             None => training,
         };
+        let traced = match (trace, gpus.first()) {
+            (Some(trace), Some(gpu)) => {
+                let model = model_of(of, *gpu).map_err(errors::training)?;
+                let own = |count| whole("samples of a trace", count, MOST_SAMPLES);
+                let samples = trace_samples.map(own).transpose()?.unwrap_or(samples);
+                let traced = training.traced(trace.core(), samples, model, gpus.len());
+                Some(traced.map_err(errors::training)?)
+            }
+            _ => None,
+        };
+        let mut training = training;
+        if let Some(traced) = &traced {
+            // Kernels that no layer stands for keep their time, once in a step.
+            training.costs.iteration.0 += traced.ratios.rest.0;
+            costs.iteration = training.costs.iteration;
+            training.measured = &traced.layers;
+        }
+        let ratios = traced.as_ref().map(|it| KernelRatios::new(it.ratios, &it.rows));
         let memory = terms.memory(framework).map_err(errors::training)?;
         let footprints = training.fitting(of, &gpus, memory);
         let footprints = footprints.map_err(errors::training)?;
@@ -402,6 +428,7 @@ impl TrainingStep {
             way,
             traffic,
             assumed,
+            ratios,
         })
     }
 
@@ -415,6 +442,12 @@ impl TrainingStep {
     fn collectives(&self) -> Vec<(&'static str, u64)> {
         let calls = collectives_of(&self.program.0);
         calls.into_keys().map(|(kind, size)| (kind.name(), size.0)).collect()
+    }
+
+    /// How many times as long as by the model kernels took in the trace that was given; None without one.
+    #[getter]
+    fn ratios(&self) -> Option<KernelRatios> {
+        self.ratios.clone()
     }
 
     /// Tells whether a collective of the step has a root.

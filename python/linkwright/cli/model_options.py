@@ -34,6 +34,8 @@ __all__ = [
     "Layout",
     "LoraRank",
     "LoraTarget",
+    "MeasuredLayout",
+    "MeasuredMicroBatch",
     "MeasuredStep",
     "MicroBatch",
     "Order",
@@ -83,6 +85,24 @@ Order = Annotated[
         metavar="NAME|PARTS",
         help=f"Which ranks are neighbours: {', '.join(choice_names()['order'])}, or parts from "
         "neighbours on, as tp-cp-fsdp-dp-pp; megatron if absent.",
+    ),
+]
+MeasuredLayout = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="PART=N,...",
+        help="Of --measured: the layout that the trace is of; that of --layout if absent.",
+    ),
+]
+MeasuredMicroBatch = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="N",
+        min=1,
+        help="Of --measured: samples that a replica computed at once in the trace; as many as now "
+        "if absent.",
     ),
 ]
 MicroBatch = Annotated[

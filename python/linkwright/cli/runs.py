@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from linkwright.texts import duration, large
 if TYPE_CHECKING:
     from linkwright.runs.timeline import Timeline
 
-__all__ = ["Wanted", "Watch", "save_timeline", "show", "watched", "write_played"]
+__all__ = ["Wanted", "Watch", "print_sheets", "save_timeline", "show", "watched", "write_played"]
 
 # Of each kind: some 100 MB of JSON, which viewers still open.
 SPANS = 200_000
@@ -238,6 +238,18 @@ def _print(played: Run, watch: Watch) -> None:
         console.print()
         console.print(speed, style="dim")
     output.notes("Notes", played.notes)
+
+
+def print_sheets(sheets: Sequence[Sheet]) -> None:
+    """Prints tables, one below another, and their notes behind."""
+    console = output.console()
+    for at, sheet in enumerate(sheets):
+        if at > 0:
+            console.print()
+        _print_sheet(sheet)
+    for sheet in sheets:
+        if sheet.note:
+            console.print(sheet.note, style="dim")
 
 
 def _print_sheet(sheet: Sheet) -> None:

@@ -42,6 +42,8 @@ from linkwright.cli.model_options import (
     Layout,
     LoraRank,
     LoraTarget,
+    MeasuredLayout,
+    MeasuredMicroBatch,
     MeasuredStep,
     MicroBatch,
     Order,
@@ -63,8 +65,10 @@ from linkwright.cli.options import (
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
 from linkwright.errors import SimulationError
+from linkwright.kernel_traces import MeasuredKernels, load_trace, name_of
 from linkwright.model_training import is_model
 from linkwright.recipes import LIBRARY, SHARED_MEMORY, communications
+from linkwright.runs.measured import measured_sheets
 
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun
@@ -213,8 +217,18 @@ def train_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Measured times of layers, which replace the model's (CSV: layer, forward, "
-            "backward, update).",
+            help="Measured times, which replace the model's: a trace of PyTorch's profiler (JSON, "
+            "gzipped or not), which alone is summed up. Or those of a network's layers (CSV: "
+            "layer, forward, backward, update).",
+        ),
+    ] = None,
+    measured_batch: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Of --measured: samples of a step of the trace, over all of its GPUs; each "
+            "replica has as many as now if absent.",
         ),
     ] = None,
     timeline: Annotated[
@@ -238,6 +252,8 @@ def train_command(
     ] = None,
     prices: Prices = None,
     layout: Layout = None,
+    measured_layout: MeasuredLayout = None,
+    measured_micro_batch: MeasuredMicroBatch = None,
     explain: Explain = False,
     flags: Flags = None,
     order: Order = None,
@@ -288,8 +304,13 @@ def train_command(
         raise typer.BadParameter("--on names the GPUs that --gpus counts; leave one out.")
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
+    if network is None:
+        _print_trace(measured, json=json)
+        return
     of_models: dict[str, Any] = {
         "layout": layout,
+        "measured_layout": measured_layout,
+        "measured_micro_batch": measured_micro_batch,
         "explain": explain or None,
         "order": order,
         "zero": zero,
@@ -317,6 +338,8 @@ def train_command(
     both: dict[str, Any] = {
         "batch": batch,
         "micro_batch": micro_batch,
+        "measured": measured,
+        "measured_batch": measured_batch,
         "tokens": tokens,
         "bucket": _bucket(bucket),
         "precision": precision,
@@ -333,7 +356,6 @@ def train_command(
         of_networks = {
             "--size": size,
             "--terms": terms,
-            "--measured": measured,
             "--shared-bandwidth": shared_bandwidth,
             "--prices": prices,
             "--scaling": scaling,
@@ -372,7 +394,6 @@ def train_command(
             overlap=overlap,
             host_copies=host_copies,
             terms=terms,
-            measured=measured,
             shared_memory=shared_memory,
             shared_bandwidth=shared_bandwidth,
             prices=prices,
@@ -387,6 +408,22 @@ def train_command(
         except OSError as error:
             raise FileError(f"cannot write `{plot}`: {error.strerror or error}") from error
     runs.show(found, wanted, watch)
+
+
+def _print_trace(measured: Path | None, *, json: bool) -> None:
+    """Prints what a trace alone says.
+
+    Raises:
+        typer.BadParameter: If there is none, and nothing to train either.
+    """
+    if measured is None:
+        raise typer.BadParameter("name a network or a model, or a trace by --measured.")
+    with output.working("reading the trace"):
+        found = MeasuredKernels(load_trace(measured), name_of(measured))
+    if json:
+        output.print_json({"headline": f"{found.headline}.", "measured": found.summary()})
+        return
+    runs.print_sheets(measured_sheets(found))
 
 
 def _flags(laid: ModelRun, framework: str) -> dict[str, object]:

@@ -120,6 +120,8 @@ pub enum TrainingError {
     ModelLayout(Diagnosis),
     /// A kernel of a shape that there is not.
     Kernel(Diagnosis),
+    /// A trace that training is not compared with.
+    Trace(Diagnosis),
     /// A model's training by a layout that a GPU has no memory for.
     TooLarge(Diagnosis),
     /// More samples than a GPU has memory for.
@@ -168,7 +170,10 @@ impl Diagnose for TrainingError {
                     .remedy(format!("give each from 1 to {MOST_EXTENT}, and fewer elements in all"))
             }
             Self::Gpu(error) => error.diagnosis(),
-            Self::ModelLayout(diagnosis) | Self::Kernel(diagnosis) | Self::TooLarge(diagnosis) => diagnosis.clone(),
+            Self::ModelLayout(diagnosis)
+            | Self::Kernel(diagnosis)
+            | Self::Trace(diagnosis)
+            | Self::TooLarge(diagnosis) => diagnosis.clone(),
             Self::Precision { error, instead } => Diagnosis::of(error.diagnosis().problem)
                 .remedy(format!("train with {}", instead.join(" or "))),
             Self::NoModel { gpu, server } => Diagnosis::of(format!(

@@ -30,6 +30,7 @@ mod flags;
 mod footprint;
 mod generation;
 mod joins;
+mod kernel_ratios;
 mod kernel_time;
 mod layer;
 mod layout;
@@ -54,6 +55,8 @@ mod task;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod trace;
+mod traced_layers;
 mod units;
 pub mod workload;
 
@@ -65,15 +68,17 @@ pub use flags::{FlagsOf, FrameworkFlags};
 pub use footprint::{Footprint, Holding, Keeping};
 pub use generation::GpuGeneration;
 pub use joins::{Join, Joins};
+pub use kernel_ratios::{KernelRatios, MeasuredRatio};
 pub use kernel_time::{
-    AttentionShape, DecodingShape, ExpertDraw, ExpertsShape, KernelGeneration, KernelGpu,
-    KernelKind, KernelNumbers, KernelShape, KernelTerms, KernelTime, ProductShape,
+    AskedKernel, AttentionShape, DecodingShape, ExpertDraw, ExpertsShape, KernelGeneration,
+    KernelGpu, KernelNumbers, KernelShape, KernelTerms, KernelTime, ProductShape,
 };
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};
 pub use layout_step::{
     BesideTimes, ClassTimes, ContextExchange, ExchangeTimes, Exchanges, Execution, FreeExchanges,
-    GroupCall, LayoutStep, PipelineSend, StageSpread, StageWork, TakenShare, Variation, VariedStep,
+    GroupCall, LayoutStep, PipelineSend, StageSpread, StageWork, TakenShare, TracedRun, Variation,
+    VariedStep,
 };
 pub use measured::MeasuredLayers;
 pub use memory::{
@@ -100,5 +105,9 @@ pub use step::{
 };
 pub use task::TrainingTask;
 pub use terms::{Bucketing, FrameworkCosts, GenerationReach, KernelReach, MemoryTerms, Terms};
+pub use trace::{
+    KernelKind, KernelTrace, TracedCollectives, TracedKernels, TracedProducts, TracedTime,
+};
+pub use traced_layers::TracedLayers;
 pub use units::Units;
 pub use workload::{NamedWorkload, UnknownWorkload, Work, Workload, workload_of, workloads};

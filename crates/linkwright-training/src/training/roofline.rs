@@ -160,8 +160,7 @@ impl Roofline {
     /// Gives the picoseconds, forward and backward, of work that multiplies no matrices, where one kernel does all of it and
     /// nothing is copied or cast besides.
     pub(super) fn in_one_kernel(&self, work: &LayerWork, samples: u64) -> [u64; 2] {
-        let Kernels { forward, back, .. } =
-            Kernels::of(work, samples.into(), self.operands(work));
+        let Kernels { forward, back, .. } = Kernels::of(work, samples.into(), self.operands(work));
         [forward, back].map(|kernel| self.kernel(kernel, Pass::default()))
     }
 

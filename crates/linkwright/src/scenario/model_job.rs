@@ -309,6 +309,7 @@ fn choices(of: &Fields<'_>, ranks: u32) -> Result<ModelChoices, InputError> {
             async_tensor: of.or("async_tensor", false)?,
             prefetch: prefetch.min(MOST) as usize,
             bucket: None,
+            measured: None,
         },
         ..usual
     })

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from linkwright import Model, ModelTraining, System
+from linkwright.runs.measured import measured_sheets
 from linkwright.runs.models import sheets
 from linkwright.runs.models.step import in_full
 from linkwright.runs.rank_timeline import rank_timeline
@@ -17,6 +18,7 @@ from linkwright.texts import counted, data, duration
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from linkwright.kernel_traces import MeasuredKernels
     from linkwright.names import FlagsName
     from linkwright.runs.models.checkpoints import Checkpoints
     from linkwright.runs.models.search import SearchedLayouts
@@ -67,9 +69,11 @@ class ModelRun(Run):
 
         explained: Whether it is shown why the second layout is slower.
 
-        measured: Seconds of a measured step; None where there is none.
+        measured_step: Seconds of a measured step; None where there is none.
 
         checkpoints: What keeps the training from failures; None where these are not said.
+
+        measured: The kernels that replace the model's times; None without a trace.
     """
 
     training: ModelTraining
@@ -84,8 +88,10 @@ class ModelRun(Run):
     manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
     searched: SearchedLayouts | None = None
     explained: bool = False
-    measured: float | None = None
+    measured_step: float | None = None
     checkpoints: Checkpoints | None = None
+
+    measured: MeasuredKernels | None = None
 
     def __repr__(self) -> str:
         return f"<ModelRun: {self.title}>"
@@ -123,9 +129,9 @@ class ModelRun(Run):
     @property
     def unexplained(self) -> float | None:
         """Seconds of the measured step that no part explains; None without either time."""
-        if self.time is None or self.measured is None:
+        if self.time is None or self.measured_step is None:
             return None
-        return self.measured - self.time
+        return self.measured_step - self.time
 
     @property
     def reserved(self) -> int:
@@ -239,7 +245,7 @@ class ModelRun(Run):
             "low": None if self.interval is None else self.interval[0],
             "high": None if self.interval is None else self.interval[1],
             "times": [] if self.timed is None else list(self.timed.times),
-            "measured": self.measured,
+            "measured_step": self.measured_step,
             "unexplained": self.unexplained,
             "checkpoints": None if self.checkpoints is None else self.checkpoints.row(),
             "tokens_per_second_per_gpu": self.tokens_per_second,
@@ -250,6 +256,7 @@ class ModelRun(Run):
             "groups": list(self.groups),
             "capacity": self.capacity,
             "memory": list(self.memory),
+            **({} if self.measured is None else {"measured": self.measured.summary()}),
         }
 
     def sheets(self) -> Sequence[Sheet]:
@@ -260,6 +267,8 @@ class ModelRun(Run):
             sheets.memory(self, self.headline),
             *sheets.step(self),
             *sheets.checkpoints(self),
+
+            *self._measured(),
         ]
 
     def sections(self) -> Sequence[Section]:
@@ -270,11 +279,15 @@ class ModelRun(Run):
             Section("What a step's time goes into", sheets=sheets.step(self)),
             Section("Checkpoints and restarts", sheets=sheets.checkpoints(self)),
             Section("Exchanges", sheets=sheets.exchanges(self)),
+            Section("Measured kernels", sheets=self._measured()),
             Section("Memory of a GPU", sheets=[sheets.memory(self)]),
             Section("Tensors of a block", sheets=[sheets.tensors(self)]),
             Section("What a step leaves out", points=OF_STEPS),
             Section("What memory leaves out", points=LEFT_OUT),
         ]
+
+    def _measured(self) -> Sequence[Sheet]:
+        return [] if self.measured is None else measured_sheets(self.measured)
 
     def timeline(self) -> Timeline | None:
         """The step, where it is timed."""

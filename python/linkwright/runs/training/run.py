@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System
@@ -11,6 +11,7 @@ from linkwright.recipes import Recipe
 from linkwright.runs.bills import Bills
 from linkwright.runs.busiest import busiest_sheet
 from linkwright.runs.left_out import OF_TRAINING
+from linkwright.runs.measured import measured_sheets
 from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.scenarios import unused_network
@@ -24,6 +25,7 @@ from linkwright.texts import counted, duration
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from linkwright.kernel_traces import MeasuredKernels
     from linkwright.runs.timeline import Timeline
 
 __all__ = ["TrainingRun"]
@@ -187,6 +189,7 @@ class TrainingRun(Run):
             "memory": list(self.best.step.memory()),
             "epoch": self._epoch(),
             **({} if self.bills is None else {"hardware": self.bills.summary()}),
+            **({} if self.measured is None else {"measured": self.measured.summary()}),
         }
 
     def _epoch(self) -> float | None:
@@ -200,7 +203,20 @@ class TrainingRun(Run):
         bills = [] if self.bills is None else [self.bills.sheet()]
         layers = sheets.layers(self)
         energies = sheets.energies(self)
-        return [sheets.steps(self), sheets.memory(self), *energies, *bills, *scaling, *layers]
+        own = [sheets.steps(self), sheets.memory(self), *energies, *bills, *scaling, *layers]
+        return [*own, *self._measured_sheets()]
+
+    @property
+    def measured(self) -> MeasuredKernels | None:
+        """Gives the kernels of a trace, compared with the model's; None without a trace."""
+        traced = self.recipe.trace
+        if traced is None:
+            return None
+        run = {"batch": (self.recipe.trace_samples or 0) * (traced.trace.ranks or len(self.gpus))}
+        return replace(traced, ratios=self.best.step.ratios, run=run)
+
+    def _measured_sheets(self) -> Sequence[Sheet]:
+        return [] if self.measured is None else measured_sheets(self.measured)
 
     def sections(self) -> Sequence[Section]:
         """Steps, scaling, layers, links, and what the model leaves out."""
@@ -220,6 +236,7 @@ class TrainingRun(Run):
             Section("Memory", sheets=[memory]),
             Section("Energy", sheets=sheets.energies(self)),
             Section("Scaling", sheets=scaling, charts=scaled),
+            Section("Measured kernels", sheets=self._measured_sheets()),
             *([] if self.bills is None else [self.bills.section()]),
             Section("Layers", sheets=layers, charts={"Time of each layer": layer_times(self)}),
             Section("Links", sheets=[sheet for sheet in of_links if sheet.rows], note=of),

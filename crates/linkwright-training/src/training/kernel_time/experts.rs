@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::beside;
 use super::gpu::KernelGpu;
 use super::numbers::KernelNumbers;
-use super::routed::ExpertDraw;
 use super::reach::ExpertsTerms;
+use super::routed::ExpertDraw;
 use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
 
@@ -58,7 +58,10 @@ impl ExpertsShape {
             );
         }
         if experts > 1 << 20 {
-            return refuse(format!("{experts} experts are too many"), "take a million at most".to_owned());
+            return refuse(
+                format!("{experts} experts are too many"),
+                "take a million at most".to_owned(),
+            );
         }
         Ok(())
     }
@@ -92,11 +95,12 @@ impl ExpertsShape {
             let product = |(columns, depth): (f64, f64)| {
                 let turns = (tiles * (columns / COLUMNS).ceil() / gpu.units).ceil();
                 let multiplied = 2.0 * rows * COLUMNS * depth / (gpu.unit_peak() * terms.share);
-                let loaded = (rows * BYTES + COLUMNS * numbers.bytes()) * depth
-                    / (terms.loaded * gpu.clock);
+                let loaded =
+                    (rows * BYTES + COLUMNS * numbers.bytes()) * depth / (terms.loaded * gpu.clock);
                 let start = terms.start / gpu.clock;
                 let blocks = turns * (multiplied + start).max(loaded + start);
-                let moved = touched * columns * depth * numbers.bytes() / (gpu.memory * terms.memory);
+                let moved =
+                    touched * columns * depth * numbers.bytes() / (gpu.memory * terms.memory);
                 beside(blocks, moved)
             };
             products.into_iter().map(product).sum::<f64>()

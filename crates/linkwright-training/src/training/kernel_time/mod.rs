@@ -50,7 +50,7 @@ pub use gpu::KernelGpu;
 pub(in crate::training) use in_steps::{FlashVersion, MatrixKernels};
 pub use numbers::KernelNumbers;
 pub use product::ProductShape;
-pub use reader::KernelKind;
+pub use reader::AskedKernel;
 pub use routed::ExpertDraw;
 pub use shape::{KernelShape, KernelTime};
 pub use terms::KernelTerms;

@@ -53,15 +53,8 @@ impl Named for KernelNumbers {
 
 impl KernelNumbers {
     /// Lists all.
-    pub const ALL: [Self; 7] = [
-        Self::Bf16,
-        Self::Fp16,
-        Self::Tf32,
-        Self::Fp8,
-        Self::Fp8Block,
-        Self::Mxfp8,
-        Self::Nvfp4,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Bf16, Self::Fp16, Self::Tf32, Self::Fp8, Self::Fp8Block, Self::Mxfp8, Self::Nvfp4];
 
     /// Gives those that a model's linear layers multiply; none on plain cores.
     #[must_use]

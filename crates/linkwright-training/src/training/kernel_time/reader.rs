@@ -11,7 +11,7 @@ use crate::training::error::TrainingError;
 
 /// A kind of kernel that can be asked alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KernelKind {
+pub enum AskedKernel {
     /// Multiplies two matrices.
     Gemm,
     /// Attends within sequences.
@@ -22,7 +22,7 @@ pub enum KernelKind {
     Experts,
 }
 
-impl Named for KernelKind {
+impl Named for AskedKernel {
     const WHAT: &'static str = "kernel";
     const NAMED: &'static [(&'static str, Self)] = &[
         ("gemm", Self::Gemm),
@@ -39,7 +39,7 @@ impl Named for KernelKind {
     ];
 }
 
-impl KernelKind {
+impl AskedKernel {
     /// Names the numbers of a shape, in the order in which it may be written without names.
     #[must_use]
     pub const fn fields(self) -> &'static [&'static str] {
@@ -81,7 +81,7 @@ impl KernelShape {
     ///
     /// # Errors
     /// A number that is none, a name that the kernel's shape does not have, and numbers that are missing.
-    pub fn read(kind: KernelKind, text: &str) -> Result<Self, TrainingError> {
+    pub fn read(kind: AskedKernel, text: &str) -> Result<Self, TrainingError> {
         let fields = kind.fields();
         let mut said = Said::default();
         if text.contains('=') {
@@ -106,7 +106,7 @@ impl KernelShape {
 }
 
 impl Said {
-    fn take(&mut self, kind: KernelKind, name: &str, value: &str) -> Result<(), TrainingError> {
+    fn take(&mut self, kind: AskedKernel, name: &str, value: &str) -> Result<(), TrainingError> {
         let number = || {
             value.parse::<u64>().map_err(|_| {
                 let problem = format!("`{}` is no number for `{name}` of a shape", shown(value));
@@ -141,7 +141,7 @@ impl Said {
         Ok(())
     }
 
-    fn shape(self, kind: KernelKind) -> Result<KernelShape, TrainingError> {
+    fn shape(self, kind: AskedKernel) -> Result<KernelShape, TrainingError> {
         let fields = kind.fields();
         for (name, number) in fields.iter().zip(self.numbers) {
             if number.is_none() {
@@ -152,10 +152,10 @@ impl Said {
         let [first, second, third, fourth, fifth] = self.numbers.map(Option::unwrap_or_default);
         let Self { window, narrow_cache, draw, .. } = self;
         Ok(match kind {
-            KernelKind::Gemm => {
+            AskedKernel::Gemm => {
                 KernelShape::Product(ProductShape { rows: first, columns: second, depth: third })
             }
-            KernelKind::Attention => KernelShape::Attention(AttentionShape {
+            AskedKernel::Attention => KernelShape::Attention(AttentionShape {
                 batch: first,
                 tokens: second,
                 heads: third,
@@ -164,7 +164,7 @@ impl Said {
                 window,
                 narrow_cache,
             }),
-            KernelKind::Decode => KernelShape::Decoding(DecodingShape {
+            AskedKernel::Decode => KernelShape::Decoding(DecodingShape {
                 batch: first,
                 tokens: second,
                 heads: third,
@@ -173,7 +173,7 @@ impl Said {
                 window,
                 narrow_cache,
             }),
-            KernelKind::Experts => KernelShape::Experts(ExpertsShape {
+            AskedKernel::Experts => KernelShape::Experts(ExpertsShape {
                 tokens: first,
                 hidden: second,
                 inner: third,

@@ -33,8 +33,9 @@ impl ExpertDraw {
     /// # Errors
     /// A name that there is not, and an exponent out of range.
     pub fn read(text: &str) -> Result<Self, TrainingError> {
-        let refuse =
-            |problem: String, remedy: String| TrainingError::Kernel(Diagnosis::of(problem).remedy(remedy));
+        let refuse = |problem: String, remedy: String| {
+            TrainingError::Kernel(Diagnosis::of(problem).remedy(remedy))
+        };
         if text == "balanced" || text == "uniform" {
             return Ok(Self::Balanced);
         }

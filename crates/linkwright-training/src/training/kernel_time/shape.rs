@@ -68,7 +68,8 @@ impl KernelShape {
                 let terms = terms.product(generation, numbers);
                 KernelTime {
                     kernel: picoseconds(
-                        Products { shape: *shape, matrices: 1, gpu, numbers, terms, clock: 1.0 }.seconds(),
+                        Products { shape: *shape, matrices: 1, gpu, numbers, terms, clock: 1.0 }
+                            .seconds(),
                     ),
                     cast: picoseconds(shape.cast(gpu, numbers, terms)),
                     host: picoseconds(shape.host(terms)),
@@ -83,7 +84,11 @@ impl KernelShape {
                 ..KernelTime::default()
             },
             Self::Experts(shape) => KernelTime {
-                kernel: picoseconds(shape.seconds(gpu, numbers, terms.experts(generation, numbers))),
+                kernel: picoseconds(shape.seconds(
+                    gpu,
+                    numbers,
+                    terms.experts(generation, numbers),
+                )),
                 ..KernelTime::default()
             },
         })
@@ -108,12 +113,7 @@ impl KernelShape {
                 vec![("m", rows), ("n", columns), ("k", depth)]
             }
             Self::Attention(AttentionShape {
-                batch,
-                tokens,
-                heads,
-                key_value_heads,
-                head,
-                ..
+                batch, tokens, heads, key_value_heads, head, ..
             })
             | Self::Decoding(DecodingShape {
                 batch, tokens, heads, key_value_heads, head, ..

@@ -66,7 +66,13 @@ impl KernelTerms {
         let all = generations.map(|generation| {
             let terms = GenerationTerms::of(&measured, generation).map_err(|missing| {
                 let problem = format!("no generation has terms for {missing}");
-                InputError::at(file, Position::of_offset(text, 0), problem, "", "give them to one generation")
+                InputError::at(
+                    file,
+                    Position::of_offset(text, 0),
+                    problem,
+                    "",
+                    "give them to one generation",
+                )
             })?;
             Ok((generation, terms))
         });

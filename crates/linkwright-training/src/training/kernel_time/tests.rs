@@ -32,19 +32,20 @@ fn a_large_product_reaches_most_of_its_peak() {
 
 #[test]
 fn rows_beyond_a_cluster_s_tile_cost_a_tile() {
-    let time = |rows| {
-        seconds("h100-sxm5-80gb", KernelNumbers::Fp8, product(rows, 16_384, 16_384))
-    };
+    let time = |rows| seconds("h100-sxm5-80gb", KernelNumbers::Fp8, product(rows, 16_384, 16_384));
     assert!(time(257) / time(256) > 1.7, "{} {}", time(256), time(257));
 }
 
 #[test]
 fn every_gpu_that_multiplies_numbers_times_every_kernel_of_them() {
     let shapes = [
-        (KernelKind::Gemm, "128x4096x4096"),
-        (KernelKind::Attention, "2x2048x32x8x128"),
-        (KernelKind::Decode, "batch=8,tokens=4096,heads=32,kv-heads=8,head=128,window=1024"),
-        (KernelKind::Experts, "tokens=512,hidden=2048,inner=768,top=8,experts=128,ep=8,draw=power-law:1.2"),
+        (AskedKernel::Gemm, "128x4096x4096"),
+        (AskedKernel::Attention, "2x2048x32x8x128"),
+        (AskedKernel::Decode, "batch=8,tokens=4096,heads=32,kv-heads=8,head=128,window=1024"),
+        (
+            AskedKernel::Experts,
+            "tokens=512,hidden=2048,inner=768,top=8,experts=128,ep=8,draw=power-law:1.2",
+        ),
     ];
     let mut answered = 0;
     for model in gpus::all().filter(|model| model.chip().is_ok()) {
@@ -70,17 +71,17 @@ fn shapes_that_are_none_are_refused_with_what_works() {
         made.unwrap_err().to_string()
     };
     for (kind, text, word) in [
-        (KernelKind::Gemm, "4096x0x8", "above 0"),
-        (KernelKind::Gemm, "4096x8", "m x n x k"),
-        (KernelKind::Gemm, "4096xmanyx8", "whole number"),
-        (KernelKind::Gemm, "m=1,n=2", "say m, n, k"),
-        (KernelKind::Gemm, "m=1,n=2,q=2", "no `q`"),
-        (KernelKind::Gemm, "99999999999x1x1", "at most"),
-        (KernelKind::Attention, "1x8x4x8x128", "at most"),
-        (KernelKind::Attention, "batch=1,tokens=8,heads=4,kv-heads=4,head=8,cache=int3", "fp8"),
-        (KernelKind::Experts, "8x8x8x4x2", "at most"),
-        (KernelKind::Experts, "tokens=8,hidden=8,inner=8,top=1,experts=3,ep=2", "divides"),
-        (KernelKind::Experts, "tokens=8,hidden=8,inner=8,top=1,experts=3,draw=x", "balanced"),
+        (AskedKernel::Gemm, "4096x0x8", "above 0"),
+        (AskedKernel::Gemm, "4096x8", "m x n x k"),
+        (AskedKernel::Gemm, "4096xmanyx8", "whole number"),
+        (AskedKernel::Gemm, "m=1,n=2", "say m, n, k"),
+        (AskedKernel::Gemm, "m=1,n=2,q=2", "no `q`"),
+        (AskedKernel::Gemm, "99999999999x1x1", "at most"),
+        (AskedKernel::Attention, "1x8x4x8x128", "at most"),
+        (AskedKernel::Attention, "batch=1,tokens=8,heads=4,kv-heads=4,head=8,cache=int3", "fp8"),
+        (AskedKernel::Experts, "8x8x8x4x2", "at most"),
+        (AskedKernel::Experts, "tokens=8,hidden=8,inner=8,top=1,experts=3,ep=2", "divides"),
+        (AskedKernel::Experts, "tokens=8,hidden=8,inner=8,top=1,experts=3,draw=x", "balanced"),
     ] {
         let told = refused(kind, text);
         assert!(told.contains(word), "{text}: {told}");
@@ -104,7 +105,8 @@ fn terms_that_nobody_has_are_refused() {
 fn experts_of_the_busiest_gpu_get_at_least_an_even_part() {
     for exponent in [0.0, 0.5, 1.0, 1.01, 1.2, 3.0] {
         let draw = ExpertDraw::read(&format!("power-law:{exponent}")).unwrap();
-        for [tokens, top, experts, gpus] in [[1, 8, 256, 8], [4096, 8, 256, 256], [65_536, 2, 8, 4]] {
+        for [tokens, top, experts, gpus] in [[1, 8, 256, 8], [4096, 8, 256, 256], [65_536, 2, 8, 4]]
+        {
             let even = tokens as f64 * top as f64 / gpus as f64;
             let loads = draw.loads([tokens, top, experts, gpus]);
             let own: f64 = loads.iter().sum();
@@ -156,7 +158,7 @@ proptest! {
     /// Any text is a shape or an error.
     #[test]
     fn any_text_is_read(text in "[a-z0-9=,x:.-]{0,60}") {
-        for (_, kind) in KernelKind::NAMED {
+        for (_, kind) in AskedKernel::NAMED {
             let _ = KernelShape::read(*kind, &text);
         }
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
+use crate::training::kernel_ratios::KernelRatios;
 use crate::units::Bytes;
 
 /// How the GPUs that have parts of the same sequences attend to one another's tokens.
@@ -43,11 +44,14 @@ pub struct Execution {
     pub prefetch: usize,
     /// Gradients that are reduced at once where replicas keep whole weights; a framework's own size where absent.
     pub bucket: Option<Bytes>,
+    /// Gives measured times of kernels over modelled ones, where there is a trace.
+    #[serde(default)]
+    pub measured: Option<KernelRatios>,
 }
 
 impl Default for Execution {
     fn default() -> Self {
         let context = ContextExchange::default();
-        Self { context, async_tensor: false, prefetch: 1, bucket: None }
+        Self { context, async_tensor: false, prefetch: 1, bucket: None, measured: None }
     }
 }

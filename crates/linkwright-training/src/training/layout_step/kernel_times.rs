@@ -5,6 +5,7 @@
 
 use super::works::TokenWork;
 use crate::training::family::LayerFamily;
+use crate::training::kernel_ratios::KernelRatios;
 use crate::training::kernel_time::{FlashVersion, MatrixKernels, ProductShape};
 use crate::training::memory::Kernels;
 use crate::training::roofline::{LayerWork, Roofline};
@@ -15,11 +16,19 @@ use crate::units::Picoseconds;
 pub(super) struct KernelTimes<'a> {
     pub roofline: &'a Roofline,
     pub kernels: Kernels,
+    /// How many times as long a trace measured them to take.
+    pub measured: Option<&'a KernelRatios>,
 }
 
 impl KernelTimes<'_> {
     /// Gives the picoseconds of a piece's kernels, forward and backward.
     pub(super) fn of(&self, work: &TokenWork) -> [u64; 2] {
+        let modelled = self.modelled(work);
+        let (name, family) = (work.name, work.work.family);
+        self.measured.map_or(modelled, |ratios| ratios.times(name, family, modelled))
+    }
+
+    fn modelled(&self, work: &TokenWork) -> [u64; 2] {
         let is_product = work.work.is_matrix && work.work.weights > 0;
         let matrix = self.roofline.matrix_kernels(is_product);
         match (matrix, work.attention) {

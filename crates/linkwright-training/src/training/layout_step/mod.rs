@@ -18,6 +18,7 @@ mod execution;
 mod floor;
 mod kernel_times;
 mod launches;
+mod modelled;
 mod pieces;
 mod rows;
 mod spread;
@@ -36,6 +37,7 @@ use std::sync::OnceLock;
 pub use classes::{ClassTimes, Exchanges, PipelineSend};
 pub use exchange_times::{BesideTimes, ExchangeTimes, FreeExchanges, TakenShare};
 pub use execution::{ContextExchange, Execution};
+pub use modelled::TracedRun;
 pub use pieces::GroupCall;
 pub use spread::StageSpread;
 pub use variation::{Variation, VariedStep};
@@ -154,6 +156,7 @@ impl LayoutStep {
         });
         let handed = training.own_tokens().saturating_mul(training.model.hidden);
         let number = training.number();
+        let rest = execution.measured.map_or(0, |measured| measured.rest.0);
         let mut step = Self {
             name: format!("{} by {layout}", training.model.name),
             layout,
@@ -163,7 +166,7 @@ impl LayoutStep {
             micro_batches,
             stages,
             updates: Vec::new(),
-            framework: Picoseconds(costs.iteration.0 + costs.gpu.0),
+            framework: Picoseconds(costs.iteration.0 + costs.gpu.0 + rest),
             cost_of_collective: costs.collective,
             input: Bytes(training.tokens() * micro_batches * BYTES_OF_TOKEN),
             handed: Bytes(handed.saturating_mul(number)),
@@ -189,7 +192,8 @@ impl LayoutStep {
         let whole = [all.plain, all.experts];
         let parted = self.parted(all).into_iter().zip(whole);
         let own = parted.map(|((_, part, _), whole)| if self.zero > 0 { part } else { whole });
-        roofline.update(own.sum(), state)
+        let update = roofline.update(own.sum(), state);
+        self.execution.measured.map_or(update, |measured| measured.update(update))
     }
 
     /// Says how much of some numbers each rank has where replicas divide them, and which ranks do.

@@ -36,7 +36,7 @@ pub(super) struct Maker<'a> {
 }
 
 /// A block's unit follows from its tokens on this GPU and on the busiest, and its place in its chunk.
-type Key = (Held, u64, u64);
+pub(super) type Key = (Held, u64, u64);
 
 impl Maker<'_> {
     /// Makes the units of every chunk of every stage.
@@ -78,11 +78,12 @@ impl Maker<'_> {
         Ok((0..training.layout.pp).map(of_stage).collect())
     }
 
-    fn times<'a>(&self, roofline: &'a Roofline) -> KernelTimes<'a> {
-        KernelTimes { roofline, kernels: self.training.kernels }
+    fn times<'a>(&'a self, roofline: &'a Roofline) -> KernelTimes<'a> {
+        let measured = self.execution.measured.as_ref();
+        KernelTimes { roofline, kernels: self.training.kernels, measured }
     }
 
-    fn key(&self, mlp: &Mlp, block: u64, place: u64) -> Key {
+    pub(super) fn key(&self, mlp: &Mlp, block: u64, place: u64) -> Key {
         let busiest = self.training.busiest(mlp, block);
         let own = self.expert_place.map(|gpu| self.training.at_place(mlp, block, gpu));
         // Places behind those that are computed again are alike.
