@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,8 @@ from linkwright.files import PathOrName, existing, path_of, portable_name
 
 __all__ = ["BYTES", "MeasuredKernels", "is_trace", "load_trace", "name_of", "trace_or_path"]
 
+# The letters and figures by which a data centre's GPUs are told apart, as in `NVIDIA H100 80GB`.
+MODEL = re.compile(r"\b[A-Z]+[0-9]+[A-Z]*\b")
 GZIPPED = b"\x1f\x8b"
 # An object or a list of JSON begins so.
 OPENED = (b"{", b"[")
@@ -157,13 +160,25 @@ class MeasuredKernels:
         """Gives the rows of `KernelRatios.rows`; none without a model."""
         return [] if self.ratios is None else list(self.ratios.rows())
 
-    def left_out(self) -> Sequence[str]:
-        """Says what of the trace was not used, and which kernels no rule knows."""
+    def notes(self) -> Sequence[str]:
+        """Says whose GPU it is, what was not used, and which kernels no rule knows."""
         unknown = [
             f"{row['time'] * 1e6:,.1f} µs a step of a kernel of no known kind: {row['name']}"
             for row in self.trace.unknown()
         ]
-        return [*self.trace.skipped, *unknown]
+        skipped = [f"left out: {it}" for it in self.trace.skipped]
+        return [*self._other_gpus(), *skipped, *unknown]
+
+    def _other_gpus(self) -> list[str]:
+        """Says that the trace names another model of GPU than the machine has, where it does."""
+        found = MODEL.search(self.trace.gpu)
+        if self.system is None or found is None:
+            return []
+        models = {row["model"] for row in self.system.devices() if row["is_gpu"]} - {None}
+        if not models or any(found.group() in re.split(r"[- ]", model) for model in models):
+            return []
+        own = ", ".join(sorted(models))
+        return [f"it is of {self.trace.gpu}, and the machine has {own}"]
 
     def summary(self) -> dict[str, object]:
         """Says what `--json` has as `measured`."""
@@ -184,7 +199,7 @@ class MeasuredKernels:
             "ratios": self.comparison(),
             "rest": None if self.ratios is None else self.ratios.rest,
             "unknown": list(trace.unknown()),
-            "skipped": trace.skipped,
+            "skipped": [*self._other_gpus(), *trace.skipped],
         }
 
 

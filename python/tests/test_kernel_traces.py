@@ -141,6 +141,15 @@ def test_collectives_stand_beside_the_model_where_their_sizes_are_known() -> Non
     assert [row["modelled"] for row in alone] == [None, None]
 
 
+def test_a_trace_of_another_gpu_is_told() -> None:
+    trace = KernelTrace.read(str(STEP))
+    [unknown] = MeasuredKernels(trace, "t.json", system=System("hgx-h100")).notes()
+    for machine, model in {"dgx-a100": "A100-SXM4-40GB", "hgx-h200": "H200-SXM5-141GB"}.items():
+        told = MeasuredKernels(trace, "t.json", system=System(machine)).notes()
+        said = f"it is of NVIDIA H100 80GB HBM3, and the machine has {model}"
+        assert told == [said, unknown]
+
+
 def test_the_page_knows_what_a_trace_adds() -> None:
     trace = ["--measured", str(STEP), "--json"]
     model = ["llama-3.2-1b", "-m", "hgx-h100", "--tokens", "4096", "--layout", "fsdp=8"]

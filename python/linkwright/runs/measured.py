@@ -46,9 +46,9 @@ def _parts(measured: MeasuredKernels) -> Sheet:
         if row["time"] > 0.0
     ]
     heads = ["a measured step", "takes", "share"]
-    left_out = ("Left out of the trace", measured.left_out())
+    notes = ("Notes on the trace", measured.notes())
     title = f"{measured.headline}."
-    return Sheet(heads, rows, heads[:1], title=title, note=PARTS_NOTE, remarks=left_out)
+    return Sheet(heads, rows, heads[:1], title=title, note=PARTS_NOTE, remarks=notes)
 
 
 def _kernels(measured: MeasuredKernels) -> Sheet:
