@@ -98,12 +98,9 @@ def checkpoints_of(
             words = name.replace("_", " ")
             raise SimulationError(f"{words}: {value:g} s is no span of time", "give a positive one")
     if failures_every is None or checkpoint_time is None:
-        missing = (
-            "failures come how often" if failures_every is None else "checkpoints take how long"
-        )
-        raise SimulationError(
-            f"{missing}?", "give `failures_every` and `checkpoint_time`, in seconds"
-        )
+        missing = "often the job fails" if failures_every is None else "long a checkpoint takes"
+        problem = f"nobody says how {missing}"
+        raise SimulationError(problem, "give `failures_every` and `checkpoint_time`, in seconds")
     every = best_interval(failures_every, checkpoint_time)
     return Checkpoints(
         failures_every,
