@@ -298,8 +298,6 @@ def train_command(
         print_kernels(kernel, shape, gpu, precision, json=json)
         return
     _refuse({"--shape": shape}, "say which --kernel has it")
-    if network is None:
-        raise typer.BadParameter("name a network or a model, or a --kernel.")
     if gpus is not None and on is not None:
         raise typer.BadParameter("--on names the GPUs that --gpus counts; leave one out.")
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
@@ -417,7 +415,7 @@ def _print_trace(measured: Path | None, *, json: bool) -> None:
         typer.BadParameter: If there is none, and nothing to train either.
     """
     if measured is None:
-        raise typer.BadParameter("name a network or a model, or a trace by --measured.")
+        raise typer.BadParameter("name a network or a model, a trace by --measured, or a --kernel.")
     with output.working("reading the trace"):
         found = MeasuredKernels(load_trace(measured), name_of(measured))
     if json:
