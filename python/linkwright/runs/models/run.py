@@ -267,7 +267,6 @@ class ModelRun(Run):
             sheets.memory(self, self.headline),
             *sheets.step(self),
             *sheets.checkpoints(self),
-
             *self._measured(),
         ]
 

@@ -160,7 +160,11 @@ def step(run: ModelRun) -> list[Sheet]:
         for row in timed.parts
     ]
     if run.measured_step is not None and run.unexplained is not None:
-        last = {"predicted": timed.time, "unexplained": run.unexplained, "measured": run.measured_step}
+        last = {
+            "predicted": timed.time,
+            "unexplained": run.unexplained,
+            "measured": run.measured_step,
+        }
         rows += [[name, _told(time), percent(time / timed.time)] for name, time in last.items()]
     heads = ["a step's time", "takes", "share"]
     low, high = map(duration, timed.interval)
