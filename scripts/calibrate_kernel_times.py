@@ -2,12 +2,13 @@
 
     python scripts/calibrate_kernel_times.py FOLDER [--keep]
 
-The folder holds `kernels/` with tables that people published (`docs/accuracy.md` names them):
-products, attention and experts on an A100, an H100 and a B200, as an inference engine runs them.
+The folder holds `kernels/` with tables that people published (`docs/accuracy.md` names them).
+They have products, attention and experts on an A100, an H100 and a B200, as an inference engine
+runs them.
 Writes `kernel_terms.toml` beside the model of kernels; the extension is to be built anew
 afterwards, which has the terms compiled in. `--keep` fits nothing and prints what the terms give.
 
-By least squares of the logarithms of predicted over measured times, outliers damped. What is fitted
+By least squares of the logarithms of predicted over measured times, outliers damped. A fitted term
 belongs to a generation and a width of numbers, never to a shape. Two tables follow: errors, and
 errors of each GPU by the terms of the others.
 """
@@ -59,7 +60,7 @@ Terms = dict[str, dict[str, object]]
 
 @dataclass(frozen=True)
 class Table:
-    """The measured rows of one kernel on one GPU, with one kind of numbers."""
+    """Holds the measured rows of one kernel on one GPU, with one kind of numbers."""
 
     gpu: str
     kernel: str
@@ -69,21 +70,21 @@ class Table:
 
     @property
     def section(self) -> tuple[str, ...]:
-        """Where the terms of this table stand."""
+        """Says where the terms of this table stand."""
         generation = GENERATIONS[self.gpu]
         name = SECTIONS[self.kernel]
         own = (self.precision,) if name in ("product", "experts") else ()
         return (generation, name, *own)
 
     def predicted(self, text: str) -> NDArray[np.float64]:
-        """Seconds by terms."""
+        """Gives the seconds by terms."""
         kind: Any = self.kernel
         numbers: Any = self.precision
         times = kernel_times(kind, self.shapes, self.gpu, numbers, text)
         return np.asarray(pa.table(times)["time"], dtype=float)
 
     def errors(self, text: str) -> NDArray[np.float64]:
-        """Logarithms of predicted over measured times."""
+        """Gives the logarithms of predicted over measured times."""
         return np.log(self.predicted(text) / self.seconds)
 
 

@@ -1,4 +1,4 @@
-//! `linkwright.kernel_times`.
+//! Gives `linkwright.kernel_times`.
 
 use linkwright::diagnostic::Named as _;
 use linkwright::system::gpus;
@@ -14,20 +14,20 @@ use crate::errors;
 use crate::gpu_model::NamedModel;
 use crate::table::Table;
 
-/// How long kernels of training take alone on a GPU: one row for each shape.
+/// Tells how long kernels of training take alone on a GPU: one row for each shape.
 ///
 /// A shape is its numbers in order, as "4096x4096x8192", or each by its name, as
 /// "batch=1,tokens=8192,heads=32,kv-heads=8,head=128".
 ///
 /// - "gemm": m, n, k.
 /// - "attention" (all tokens of sequences, each sees those before it) and "decode" (one new token of each): batch, tokens,
-///   heads, kv-heads, head; also window (tokens that one sees) and cache ("bf16" or "fp8").
-/// - "experts" (the perceptrons of a block's experts, forward): tokens (of all GPUs), hidden, inner, top, experts; also ep
-///   and tp (GPUs that have other experts, and parts of the same), and draw ("balanced" or "power-law:A").
+///   heads, kv-heads, head. They may also have window (tokens that one sees) and cache ("bf16" or "fp8").
+/// - "experts" (the perceptrons of a block's experts, forward): tokens (of all GPUs), hidden, inner, top, experts. They
+///   may also have ep and tp (GPUs that have other experts, and parts of the same), and draw ("balanced" or "power-law:A").
 ///
 /// Columns: operations (of multiply-adds, two each), kernel (seconds on the GPU), cast (seconds that making narrow numbers
-/// of the operands takes before), host (seconds of an inference engine's host, where its call is long), time (of one call after
-/// another, in seconds). The GPU keeps its clock: these are kernels alone, for a short while.
+/// of the operands takes before). Also host (seconds of an inference engine's host, where its call is long) and time (of one
+/// call after another, in seconds). The GPU keeps its clock: these are kernels alone, for a short while.
 ///
 /// `terms` is the text of a file of terms to calculate with instead of Linkwright's own.
 ///

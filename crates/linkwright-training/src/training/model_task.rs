@@ -191,7 +191,7 @@ pub fn rooflines(
     let roofline = |model| {
         let gpu = GpuRates::with_products(model, precision)?;
         let FrameworkCosts { kernels, casts_weights, .. } = costs;
-        // What the host takes to launch kernels is counted over whole units, since it runs ahead.
+        // The host's launches of kernels are counted over whole units, since it runs ahead.
         let launch = Picoseconds(0);
         Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None })
     };

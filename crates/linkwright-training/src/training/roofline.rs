@@ -8,19 +8,20 @@
 //! ```
 //!
 //! (Williams et al., Roofline, CACM 2009, has the two bounds.) The results of a product, or of a convolution as a product,
-//! are calculated by blocks of a tile each way; each result is a sum of `depth` products, and a block's first loads and last
+//! are calculated by blocks of a tile each way. Each result is a sum of `depth` products, and a block's first loads and last
 //! stores cost as much as `start` more. A tile that is not full takes as long as a full one: 20 channels of
 //! 64 use a third of a block. Blocks take turns on the units; where they are fewer, a library divides
 //! long sums over several blocks. That is why few channels, short sums and small batches reach a small part of a peak.
 //!
-//! `kernels` and `times` belong to a family of layers, a pass and a width of numbers ([`LayerFamily`]): normalization over a batch
-//! reads its input more than once, pooling walks overlapping windows, and libraries copy, cast and change layouts
+//! `kernels` and `times` belong to a family of layers, a pass and a width of numbers ([`LayerFamily`]). Normalization over a batch
+//! reads its input more than once, and pooling walks overlapping windows. Libraries copy, cast and change layouts
 //! around the kernel that does the work. They are 1 where nothing was measured. A product on matrix units whose rows do not all start
-//! at a multiple of 16 bytes takes `unaligned` times as long: pictures of three colours, a vocabulary of an odd number.
+//! at a multiple of 16 bytes takes `unaligned` times as long. Pictures of three colours have such rows, and so has
+//! a vocabulary of an odd number.
 //! Where a framework casts weights of 32 bits to 16 in each pass, that is a kernel of its own.
 //!
-//! The backward pass of a layer with weights is two kernels, for the gradients of its inputs and of its weights, each
-//! with the arithmetic of the forward pass; the first layer needs the second alone. Any other layer's reads what
+//! The backward pass of a layer with weights is two kernels, for the gradients of its inputs and of its weights. Each
+//! has the arithmetic of the forward pass; the first layer needs the second alone. Any other layer's reads what
 //! it saved and the gradients of its outputs, and writes those of its inputs. An update reads a gradient and
 //! the optimizer's state and writes both.
 //!
@@ -33,8 +34,8 @@
 //! It writes them twice, by rows for one product and by columns for that of the other pass. Attention, norms, updates and all else stay as they
 //! were. The share of the peak that products reach is that of wide numbers, as no products of narrow ones were measured.
 //!
-//! **What it leaves out.** Caches that hold one layer's output for the next, kernels that fuse several layers,
-//! algorithms of convolution that need fewer operations on later GPUs. Clocks that fall under load at the data sheet's power are in
+//! **What it leaves out.** Caches that hold one layer's output for the next. Kernels that fuse several layers.
+//! Algorithms of convolution that need fewer operations on later GPUs. Clocks that fall under load at the data sheet's power are in
 //! what kernels reach; those under a lower limit are the model's ([`GpuChanges`](crate::system::gpus::GpuChanges)).
 
 mod kernel;
@@ -157,7 +158,7 @@ impl Roofline {
         }
     }
 
-    /// Gives the picoseconds, forward and backward, of work that multiplies no matrices, where one kernel does all of it and
+    /// Gives the picoseconds, forward and backward, of work that multiplies no matrices. One kernel does all of it, and
     /// nothing is copied or cast besides.
     pub(super) fn in_one_kernel(&self, work: &LayerWork, samples: u64) -> [u64; 2] {
         let Kernels { forward, back, .. } = Kernels::of(work, samples.into(), self.operands(work));

@@ -1,6 +1,6 @@
 //! Attention of all tokens of sequences at once, as flash kernels have it.
 //!
-//! A block has some queries of a head, and goes through the keys that they see, a tile at a time: two products, and an
+//! A block has some queries of a head. It goes through the keys that they see, a tile at a time: two products, and an
 //! exponential for each pair. Both hide behind one another in part. Blocks of late queries are longer, and the last ones run alone.
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::reach::AttentionTerms;
 pub struct AttentionShape {
     /// Counts the sequences.
     pub batch: u64,
-    /// Tokens of each.
+    /// Counts the tokens of each.
     pub tokens: u64,
     /// Heads of queries.
     pub heads: u64,
@@ -28,7 +28,7 @@ pub struct AttentionShape {
     pub narrow_cache: bool,
 }
 
-/// Keys of a tile.
+/// A tile has this many keys.
 const KEYS: f64 = 128.0;
 /// Heads from this width on have half as many queries in a block.
 const WIDE: u64 = 192;

@@ -1,7 +1,7 @@
 //! Tells which clock a GPU keeps while its matrix units work for long.
 //!
 //! A multiply-add takes an energy that belongs to a generation and falls with the bits of its numbers and with the square of the
-//! voltage. At the boost clock, products that reach their full share may so draw more than the GPU's power allows; the clock
+//! voltage. At the boost clock, products that reach their full share may so draw more than the GPU's power allows. The clock
 //! falls until they do not ([`MatrixLoad`]).
 
 use super::gpu::KernelGpu;
@@ -9,7 +9,7 @@ use super::numbers::KernelNumbers;
 use super::terms::KernelTerms;
 use crate::system::gpus::{self, GpuModel, MatrixLoad};
 
-/// What a GPU may draw, in milliwatts, and the voltage that it has.
+/// Holds what a GPU may draw, in milliwatts, and the clock that sets its voltage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PowerBudget {
     /// All that it draws at most.
@@ -18,7 +18,7 @@ pub struct PowerBudget {
     pub rest: u64,
     /// Is drawn by its memory at its peak.
     pub memory: u64,
-    /// Its clock at most, of a million parts of the data sheet's.
+    /// Gives its highest clock, in millionths of the data sheet's.
     pub clock: u64,
 }
 
@@ -68,7 +68,7 @@ mod tests {
         KernelTerms::own().sustained(&gpu, numbers)
     }
 
-    /// 258 and 720 TFLOP/s of random numbers for long (the sources stand beside the terms).
+    /// GPUs reach 258 and 720 TFLOP/s of random numbers for long, as was published (the sources stand beside the terms).
     #[test]
     fn gpus_reach_under_load_what_was_published() {
         for (name, published) in [("a100-sxm4-80gb", 258e12), ("h100-sxm5-80gb", 720e12)] {

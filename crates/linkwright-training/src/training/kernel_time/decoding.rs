@@ -6,12 +6,12 @@ use super::beside;
 use super::gpu::KernelGpu;
 use super::reach::DecodingTerms;
 
-/// Attends from one token of each sequence to those before it.
+/// Lets one token of each sequence attend to those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DecodingShape {
     /// Counts the sequences.
     pub batch: u64,
-    /// Tokens of each, with the new one.
+    /// Counts the tokens of each, with the new one.
     pub tokens: u64,
     /// Heads of queries.
     pub heads: u64,

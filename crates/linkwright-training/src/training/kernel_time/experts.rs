@@ -26,16 +26,17 @@ pub struct ExpertsShape {
     pub top: u64,
     /// Counts the experts of all GPUs.
     pub experts: u64,
-    /// So many GPUs have other experts.
+    /// This many GPUs have other experts.
     pub ep: u64,
-    /// So many GPUs have parts of the same ones.
+    /// This many GPUs have parts of the same ones.
     pub tp: u64,
     /// How tokens are drawn over experts.
     pub draw: ExpertDraw,
 }
 
-/// Rows of a block, of which a library takes the fastest, and columns.
+/// A block has one of these numbers of rows; a library takes the fastest.
 const ROWS: [f64; 4] = [16.0, 32.0, 64.0, 128.0];
+/// A block has this many columns.
 const COLUMNS: f64 = 128.0;
 const BYTES: f64 = 2.0;
 
@@ -106,7 +107,7 @@ impl ExpertsShape {
             products.into_iter().map(product).sum::<f64>()
         };
         let computed = ROWS.into_iter().map(by_rows).fold(f64::INFINITY, f64::min);
-        // Tokens are put in the order of their experts, and back; what lies between the products is written and read.
+        // Tokens are put in the order of their experts, and back. Numbers between the products are written and read.
         let numbers_moved = tokens * (3.0 * hidden + 6.0 * inner) + self.tokens as f64 * hidden;
         let moved = numbers_moved * BYTES / (gpu.memory * terms.ordered);
         terms.least + computed + moved

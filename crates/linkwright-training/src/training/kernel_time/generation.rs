@@ -8,13 +8,13 @@ use crate::system::gpus::{GpuModel, Vendor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelGeneration {
-    /// Warps load registers and multiply (`mma.sync`): Volta, Turing, Ampere, Ada.
+    /// Has warps that load registers and multiply (`mma.sync`): Volta, Turing, Ampere, Ada.
     Ampere,
     /// Groups of four warps multiply from shared memory (`wgmma`).
     Hopper,
     /// One thread starts products whose sums stay in a memory of their own (`tcgen05`).
     Blackwell,
-    /// AMD's CDNA: wavefronts multiply from registers.
+    /// Has wavefronts that multiply from registers: AMD's CDNA.
     Cdna,
 }
 

@@ -9,22 +9,22 @@ use crate::training::error::TrainingError;
 use crate::training::precision::Precision;
 use crate::training::units::Units;
 
-/// A GPU as kernels see it, with numbers of one kind.
+/// Describes a GPU as kernels see it, with numbers of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelGpu {
     /// Counts streaming multiprocessors, or compute units.
     pub units: f64,
-    /// Cycles a second.
+    /// Counts cycles a second.
     pub clock: f64,
     /// Operations a second of the matrix units; a multiply-add is two.
     pub peak: f64,
-    /// The same with numbers of 16 bits, which attention multiplies.
+    /// Counts the same with numbers of 16 bits, which attention multiplies.
     pub peak_of_16: f64,
-    /// Bytes a second of its memory.
+    /// Counts bytes a second of its memory.
     pub memory: f64,
     /// How its matrix units are fed.
     pub generation: KernelGeneration,
-    /// What limits its clock under load, where its file says it.
+    /// Says what limits its clock under load, where its file has it.
     pub power: Option<PowerBudget>,
 }
 
@@ -53,7 +53,7 @@ impl KernelGpu {
         })
     }
 
-    /// Operations a second of one multiprocessor.
+    /// Gives the operations a second of one multiprocessor.
     pub(super) fn unit_peak(&self) -> f64 {
         self.peak / self.units
     }

@@ -1,7 +1,7 @@
 //! Times the matrix kernels of a training step, forward and backward.
 //!
 //! They run for long: products go at the clock that power leaves ([`KernelTerms::sustained`]). Backward, a
-//! product is two of its kind. Attention makes its pairs again and has five products in the place of two; its kernels
+//! product is two of its kind. Attention makes its pairs again and has five products in the place of two. Its kernels
 //! reach a little less of the peak than forward ones do.
 
 use super::attention::{AttentionShape, joined};
@@ -10,23 +10,23 @@ use super::numbers::KernelNumbers;
 use super::product::{ProductShape, Products};
 use super::terms::KernelTerms;
 
-/// Times of attention backward over forward: five products for two, which reach 0.63 and 0.73 of the peak (Dao,
-/// FlashAttention-2, 2023, section 4.1).
+/// Attention takes this many times as long backward as forward. It has five products for two, which reach 0.63 and 0.73
+/// of the peak (Dao, FlashAttention-2, 2023, section 4.1).
 const BACKWARD: f64 = 2.5 * 0.73 / 0.63;
 /// FlashAttention 2 is 1.3 to 2.5 times as fast as FlashAttention in Triton (Dao, FlashAttention-2, 2023, section 4.1).
 const TRITON: f64 = 1.8;
-/// PyTorch's attention is FlashAttention 2, which reaches 0.35 of an H100's peak where kernels for its generation reach 0.75
+/// PyTorch's attention is FlashAttention 2, which reaches 0.35 of an H100's peak. Kernels for its generation reach 0.75
 /// (Shah et al., FlashAttention-3, 2024, abstract and section 1).
 const PORTABLE: f64 = 0.75 / 0.35;
 
 /// Says whose kernels attend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) enum FlashVersion {
-    /// Kernels for the GPU's generation.
+    /// Uses kernels for the GPU's generation.
     Own,
-    /// FlashAttention 2, which PyTorch has.
+    /// Uses FlashAttention 2, which PyTorch has.
     Second,
-    /// The first version, in Triton.
+    /// Uses the first version, in Triton.
     Triton,
 }
 

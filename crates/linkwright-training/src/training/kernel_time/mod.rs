@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Blocks take turns on the multiprocessors: the last turn may be nearly empty. A block's multiply-adds go at a share of its
-//! multiprocessor's peak, and it loads its operands from L2 at a rate; its first loads and last stores are its start.
+//! multiprocessor's peak, and it loads its operands from L2 at a rate. Its first loads and last stores are its start.
 //! [`product`] has blocks of several shapes, and divided sums; a library takes the fastest. [`attention`] pays for exponentials
 //! beside its products. [`decoding`] reads keys and values once. [`experts`] are products of as many rows as each expert
 //! has tokens.

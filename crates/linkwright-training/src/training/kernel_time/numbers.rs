@@ -13,20 +13,20 @@ use crate::units::OperationRate;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelNumbers {
-    /// Brain floating point of 16 bits.
+    /// Is brain floating point of 16 bits.
     #[default]
     Bf16,
-    /// IEEE half precision.
+    /// Is IEEE half precision.
     Fp16,
-    /// Numbers of 32 bits on matrix units.
+    /// Has numbers of 32 bits on matrix units.
     Tf32,
-    /// Eight bits, with a scale for each tensor or row.
+    /// Has eight bits, with a scale for each tensor or row.
     Fp8,
-    /// Eight bits, with a scale for each 128 numbers of activations, and 128 x 128 of weights.
+    /// Has eight bits, with a scale for each 128 numbers of activations, and 128 x 128 of weights.
     Fp8Block,
-    /// Eight bits, with a scale of eight bits for each 32 numbers.
+    /// Has eight bits, with a scale of eight bits for each 32 numbers.
     Mxfp8,
-    /// Four bits, with a scale of eight bits for each 16 numbers.
+    /// Has four bits, with a scale of eight bits for each 16 numbers.
     Nvfp4,
 }
 
@@ -85,7 +85,7 @@ impl KernelNumbers {
         }
     }
 
-    /// Bytes of an operand's number, with its part of a scale.
+    /// Gives the bytes of an operand's number, with its part of a scale.
     #[must_use]
     pub const fn bytes(self) -> f64 {
         match self {
@@ -97,7 +97,7 @@ impl KernelNumbers {
         }
     }
 
-    /// Bits of an operand's number, without scales; those of 32 bits are cut to 19 before they are multiplied.
+    /// Gives the bits of an operand's number, without scales; those of 32 bits are cut to 19 before they are multiplied.
     pub(super) const fn bits(self) -> f64 {
         match self {
             Self::Tf32 => 19.0,

@@ -1,8 +1,8 @@
 //! Products of matrices, by blocks that take turns.
 //!
-//! A block makes a tile of results. Libraries have tiles of several shapes, and divide long sums over several blocks where tiles
+//! A block makes a tile of results. Libraries have tiles of several shapes. They divide long sums over several blocks where tiles
 //! are fewer than multiprocessors; the parts are then added through memory. Kernels of some libraries take a tile of rows by
-//! their number alone ([`ProductTerms::rows`]): two multiprocessors that share their operands make one tile, and 257 rows
+//! their number alone ([`ProductTerms::rows`]). Two multiprocessors that share their operands make one tile, and 257 rows
 //! take as long as 512.
 
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use super::gpu::KernelGpu;
 use super::numbers::KernelNumbers;
 use super::reach::ProductTerms;
 
-/// Multiplies a matrix of `rows` x `depth` by one of `depth` x `columns`: m, k and n of libraries.
+/// Makes the product of a matrix of `rows` x `depth` and one of `depth` x `columns`: m, k and n of libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProductShape {
-    /// Rows of the first matrix and of the result (m).
+    /// Counts the rows of the first matrix and of the result (m).
     pub rows: u64,
-    /// Columns of the second matrix and of the result (n).
+    /// Counts the columns of the second matrix and of the result (n).
     pub columns: u64,
-    /// Terms of each sum (k).
+    /// Counts the terms of each sum (k).
     pub depth: u64,
 }
 
@@ -47,9 +47,9 @@ const STEP: f64 = 64.0;
 const LEAST_PART: u64 = 128;
 /// One multiprocessor makes this many results at once; larger tiles are two's.
 const LARGEST: f64 = 256.0 * 128.0;
-/// A block of scales covers so many columns and terms, of which a kernel needs multiples.
+/// A block of scales covers this many columns and terms; a kernel needs multiples of them.
 const SCALED: [u64; 2] = [64, 128];
-/// Up to so many rows a kernel for few of them is called.
+/// Up to this many rows, a kernel for few of them is called.
 const FEW: u64 = 17;
 /// A part of a sum has this many bytes where it is put down.
 const BYTES_OF_SUM: f64 = 4.0;
@@ -121,7 +121,7 @@ impl Products<'_> {
         one * self.matrices as f64
     }
 
-    /// The least seconds of blocks of a tile, over all divisions of their sums.
+    /// Gives the least seconds of blocks of a tile, over all divisions of their sums.
     fn by_parts(&self, tile: [u64; 2]) -> f64 {
         let ProductShape { rows, columns, depth } = self.shape;
         let fits = |parts: &u64| *parts == 1 || depth >= parts * LEAST_PART;
@@ -133,11 +133,11 @@ impl Products<'_> {
         PARTS.into_iter().take_while(fits).map(time).fold(f64::INFINITY, f64::min)
     }
 
-    /// The seconds of all turns of blocks.
+    /// Gives the seconds of all turns of blocks.
     fn turns(&self, [rows, columns]: [u64; 2], parts: u64) -> f64 {
         let Self { shape, gpu, terms, .. } = self;
         let area = (rows * columns) as f64;
-        // So many multiprocessors make one tile; each loads its part of the rows, and all columns.
+        // This many multiprocessors make one tile; each loads its part of the rows, and all columns.
         let shared = (area / LARGEST).max(1.0);
         let tiles = shape.rows.div_ceil(rows) * shape.columns.div_ceil(columns) * parts;
         let turns = (tiles as f64 * self.matrices as f64 * shared / gpu.units).ceil();

@@ -4,14 +4,14 @@ use serde::{Deserialize, Deserializer};
 
 use crate::training::terms::values::{Amount, Microseconds, Share};
 
-/// What products of matrices reach.
+/// Says what products of matrices reach.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProductTerms {
     /// The part of its peak that a multiprocessor reaches.
     #[serde(deserialize_with = "share")]
     pub share: f64,
-    /// Bytes a cycle that a multiprocessor loads.
+    /// Counts the bytes a cycle that a multiprocessor loads.
     #[serde(deserialize_with = "amount")]
     pub loaded: f64,
     /// Cycles of a block's first loads and last stores.
@@ -26,25 +26,25 @@ pub struct ProductTerms {
     /// Up to each first number of rows, a tile has the second; tiles are of any rows where this is empty.
     #[serde(default)]
     pub rows: Vec<[u64; 2]>,
-    /// Cycles of a multiprocessor to make narrow numbers of a row.
+    /// Counts the cycles that a multiprocessor takes to make narrow numbers of a row.
     #[serde(deserialize_with = "amount", default)]
     pub cast_row: f64,
-    /// What the host of an inference engine takes, where that is long.
+    /// Says what the host of an inference engine takes, where that is long.
     #[serde(default)]
     pub host: Option<HostTerms>,
 }
 
-/// What an inference engine's host takes to call a product, in seconds.
+/// Says what an inference engine's host takes to call a product, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HostTerms {
-    /// Of up to 17 rows.
+    /// Is the time of products of up to 17 rows.
     #[serde(deserialize_with = "seconds")]
     pub few: f64,
-    /// Of more.
+    /// Is the time of products of more rows.
     #[serde(deserialize_with = "seconds")]
     pub even: f64,
-    /// Of shapes that are no multiple of a block of scales.
+    /// Is the time of shapes that are no multiple of a block of scales.
     #[serde(deserialize_with = "seconds")]
     pub odd: f64,
 }
@@ -57,20 +57,20 @@ impl ProductTerms {
     }
 }
 
-/// What attention within sequences reaches.
+/// Says what attention within sequences reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AttentionTerms {
-    /// The part of its peak that a multiprocessor's products reach.
+    /// Says which part of its peak a multiprocessor's products reach.
     #[serde(deserialize_with = "share")]
     pub share: f64,
-    /// Exponentials a cycle of a multiprocessor.
+    /// Counts the exponentials a cycle of a multiprocessor.
     #[serde(deserialize_with = "amount")]
     pub exponentials: f64,
-    /// Queries of a block.
+    /// Counts the queries of a block.
     #[serde(deserialize_with = "amount")]
     pub queries: f64,
-    /// Cycles of a block's start.
+    /// Counts the cycles of a block's start.
     #[serde(deserialize_with = "amount")]
     pub start: f64,
     /// How much of the longest block runs alone at the end.
@@ -85,25 +85,25 @@ pub struct AttentionTerms {
     /// Times of a tile whose keys have eight bits.
     #[serde(deserialize_with = "amount", default = "once")]
     pub narrow: f64,
-    /// Seconds of casts to eight bits, and bytes that they move for each number of a query.
+    /// Gives the seconds of casts to eight bits.
     #[serde(deserialize_with = "seconds", default)]
     pub cast: f64,
-    /// See above.
+    /// Counts the bytes that casts move for each number of a query.
     #[serde(deserialize_with = "amount", default)]
     pub cast_bytes: f64,
 }
 
-/// What attention of new tokens reaches.
+/// Says what attention of new tokens reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DecodingTerms {
     /// The part of its peak that the memory reaches.
     #[serde(deserialize_with = "share")]
     pub memory: f64,
-    /// Bytes a cycle that a multiprocessor loads.
+    /// Counts the bytes a cycle that a multiprocessor loads.
     #[serde(deserialize_with = "amount")]
     pub loaded: f64,
-    /// Cycles of a block's start.
+    /// Counts the cycles of a block's start.
     #[serde(deserialize_with = "amount")]
     pub start: f64,
     /// Keys that a block has at least.
@@ -112,28 +112,28 @@ pub struct DecodingTerms {
     /// Queries that are the rows of a tile.
     #[serde(deserialize_with = "amount")]
     pub queries: f64,
-    /// Seconds of putting parts together.
+    /// Gives the seconds of putting parts together.
     #[serde(deserialize_with = "seconds")]
     pub merge: f64,
     /// Seconds of a kernel that does nothing.
     #[serde(deserialize_with = "seconds")]
     pub least: f64,
-    /// Seconds of casts to eight bits.
+    /// Gives the seconds of casts to eight bits.
     #[serde(deserialize_with = "seconds", default)]
     pub cast: f64,
 }
 
-/// What the products of experts reach.
+/// Says what the products of experts reach.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExpertsTerms {
     /// The part of its peak that a multiprocessor reaches.
     #[serde(deserialize_with = "share")]
     pub share: f64,
-    /// Bytes a cycle that a multiprocessor loads.
+    /// Counts the bytes a cycle that a multiprocessor loads.
     #[serde(deserialize_with = "amount")]
     pub loaded: f64,
-    /// Cycles of a block's start.
+    /// Counts the cycles of a block's start.
     #[serde(deserialize_with = "amount")]
     pub start: f64,
     /// The part of its peak that the memory reaches with weights.

@@ -12,11 +12,11 @@ use crate::training::error::TrainingError;
 /// A kind of kernel that can be asked alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskedKernel {
-    /// Multiplies two matrices.
+    /// Makes the product of two matrices.
     Gemm,
-    /// Attends within sequences.
+    /// Lets tokens attend within their sequences.
     Attention,
-    /// Attends from a new token of each sequence.
+    /// Lets a new token of each sequence attend to those before it.
     Decode,
     /// Sends tokens through the perceptrons of experts.
     Experts,
@@ -60,7 +60,7 @@ impl AskedKernel {
     }
 }
 
-/// What was said of a shape.
+/// Holds what was said of a shape.
 #[derive(Default)]
 struct Said {
     numbers: [Option<u64>; 5],

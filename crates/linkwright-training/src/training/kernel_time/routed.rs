@@ -20,7 +20,7 @@ pub enum ExpertDraw {
     PowerLaw(f64),
 }
 
-/// The seed of which experts stand on one GPU.
+/// This seed draws which experts stand on one GPU.
 const SEED: u64 = 7;
 /// The largest part of all tokens that one expert is drawn to get.
 const LARGEST: f64 = 0.8;
@@ -95,7 +95,7 @@ fn drawn(exponent: f64, experts: u64, tokens: f64, all: f64) -> Vec<f64> {
     for load in &mut loads {
         *load *= all / sum;
     }
-    // What is beyond goes to those that have room, by their loads.
+    // No expert gets more than all tokens; the rest goes to those that have room, by their loads.
     for _ in 0..20 {
         let beyond: f64 = loads.iter().map(|load| (load - tokens).max(0.0)).sum();
         if beyond < 1e-9 {

@@ -13,15 +13,15 @@ use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
 use crate::units::Picoseconds;
 
-/// A kernel by its shape.
+/// Names a kernel by its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelShape {
-    /// Multiplies two matrices.
+    /// Makes the product of two matrices.
     Product(ProductShape),
-    /// Attends within sequences.
+    /// Lets tokens attend within their sequences.
     Attention(AttentionShape),
-    /// Attends from a new token of each sequence.
+    /// Lets a new token of each sequence attend to those before it.
     Decoding(DecodingShape),
     /// Sends tokens through the perceptrons of experts.
     Experts(ExpertsShape),

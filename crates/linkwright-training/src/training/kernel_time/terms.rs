@@ -17,11 +17,11 @@ static TERMS: LazyLock<KernelTerms> = LazyLock::new(|| {
         .expect("the compiled-in terms are valid")
 });
 
-/// What all kernels reach.
+/// Holds what all kernels reach.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTerms(BTreeMap<KernelGeneration, GenerationTerms>);
 
-/// What kernels reach on GPUs of a generation.
+/// Holds what kernels reach on GPUs of a generation.
 #[derive(Debug, Clone, PartialEq)]
 struct GenerationTerms {
     products: BTreeMap<KernelNumbers, ProductTerms>,
@@ -31,7 +31,7 @@ struct GenerationTerms {
     energy: f64,
 }
 
-/// What was measured of a generation; the rest is another's.
+/// Holds what was measured of a generation; the rest is another's.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MeasuredTerms {
@@ -56,7 +56,7 @@ impl KernelTerms {
         &TERMS
     }
 
-    /// Reads terms from their TOML text. What a generation lacks is that of the nearest one that has it.
+    /// Reads terms from their TOML text. A generation takes terms that it lacks from the nearest one that has them.
     ///
     /// # Errors
     /// Text that is none, with line and column, and terms that no generation has.

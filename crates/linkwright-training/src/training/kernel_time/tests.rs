@@ -1,4 +1,4 @@
-//! Times of kernels alone: what has to hold for any.
+//! Tests what has to hold for the times of any kernels alone.
 
 use proptest::prelude::*;
 
@@ -163,7 +163,7 @@ proptest! {
         }
     }
 
-    /// More tokens take no less time.
+    /// Attention of more tokens never takes less time.
     #[test]
     fn longer_attention_takes_no_less(
         tokens in 1_u64..20_000, more in 1_u64..10_000, heads in 1_u64..64, batch in 1_u64..16,

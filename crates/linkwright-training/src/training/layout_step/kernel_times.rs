@@ -1,7 +1,7 @@
 //! Times the kernels of pieces, forward and backward.
 //!
-//! Products and attention take what their shapes take on matrix units ([`MatrixKernels`]). All else reads and writes memory:
-//! once where kernels are fused or compiled, and as often as measured families of layers do where each operation is a kernel.
+//! Products and attention take what their shapes take on matrix units ([`MatrixKernels`]). All else reads and writes memory.
+//! That happens once where kernels are fused or compiled, and as often as measured families of layers do where each operation is a kernel.
 
 use super::works::TokenWork;
 use crate::training::family::LayerFamily;
@@ -16,7 +16,7 @@ use crate::units::Picoseconds;
 pub(super) struct KernelTimes<'a> {
     pub roofline: &'a Roofline,
     pub kernels: Kernels,
-    /// How many times as long a trace measured them to take.
+    /// Says how many times as long a trace measured them to take.
     pub measured: Option<&'a KernelRatios>,
 }
 
@@ -48,7 +48,7 @@ impl KernelTimes<'_> {
         }
     }
 
-    /// A product forward, and for the gradients of its inputs and its weights.
+    /// Times a product forward, and those for the gradients of its inputs and its weights.
     fn product(&self, work: &TokenWork, matrix: &MatrixKernels) -> [u64; 2] {
         let LayerWork { columns, columns_read, matrices, read, written, .. } = work.work;
         let rows = work.tokens.div_ceil(matrices);
@@ -67,7 +67,7 @@ impl KernelTimes<'_> {
         [time(rows, columns, columns_read) + inputs, of_inputs + of_weights]
     }
 
-    /// Work that multiplies nothing.
+    /// Times work that multiplies nothing.
     fn each(&self, work: &TokenWork) -> [u64; 2] {
         if self.kernels == Kernels::Eager {
             return self.by_layer(work);

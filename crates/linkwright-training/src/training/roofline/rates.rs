@@ -25,7 +25,7 @@ pub struct GpuRates {
     /// How its matrix units are fed, and cycles a second.
     pub(super) feeds: KernelGeneration,
     pub(super) clock: u64,
-    /// What limits its clock under load, where its file says it.
+    /// Says what limits its clock under load, where its file has it.
     pub(super) power: Option<PowerBudget>,
     /// Replaces such numbers in products of linear layers.
     pub(super) narrow: Option<NarrowNumbers>,
@@ -100,8 +100,8 @@ impl GpuRates {
         Ok(Self { narrow: Some(NarrowNumbers { peak, bits, of_32 }), ..wide })
     }
 
-    /// Gives the GPU as kernels of matrix units see it, with numbers that are as they are in memory or narrow; none
-    /// where plain cores multiply.
+    /// Gives the GPU as kernels of matrix units see it, with numbers that are as they are in memory or narrow. Gives
+    /// none where plain cores multiply.
     pub(in crate::training) fn matrix_units(
         &self,
         is_narrow: bool,

@@ -26,7 +26,7 @@ pub struct LayerWork {
     pub columns: u64,
     /// Those that it reads, which are the columns of the gradients of its inputs.
     pub columns_read: u64,
-    /// So many matrices share the weights and the samples.
+    /// Counts the matrices that share the weights and the samples.
     pub matrices: u64,
     /// Counts kernels that wait for each other.
     pub steps: u32,

@@ -63,7 +63,7 @@ impl Pieces<'_> {
         self.exchanged(most, "dispatch", true);
         let inner = experts.inner.div_ceil(parts);
         let own = experts.count / layout.ep.max(1);
-        // What comes from each GPU is in the order of its experts; it is put in that of all, and back.
+        // Tokens from each GPU are in the order of its experts; they are put in that of all, and back.
         let is_sorted = layout.ep > 1 && own > 1;
         let sorted = each(LayerFamily::Join, hidden, hidden, 0);
         if is_sorted {
