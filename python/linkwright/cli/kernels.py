@@ -40,7 +40,7 @@ Shapes = Annotated[
         "--shape",
         rich_help_panel=OF_KERNELS,
         metavar="SHAPE",
-        help="Give its numbers, as 4096x4096x8192 (m, n, k of gemm). Each may have its name, as "
+        help="Give its numbers, as 4096x4096x8192 (m, n, k of gemm). Each may be named, as "
         "batch=1,tokens=8192,heads=32,kv-heads=8,head=128; repeatable.",
     ),
 ]
