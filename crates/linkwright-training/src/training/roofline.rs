@@ -29,10 +29,7 @@
 //! ([`GpuGeneration`](super::GpuGeneration)). On these, convolutions of numbers of 32 bits may take fewer multiplications
 //! (`fast.rs` beside this file). Each pass takes the fastest way.
 //!
-//! Linear layers may multiply numbers of eight bits or four. Their products then go at the peak of these, and read as few bytes. Inputs,
-//! weights and gradients of outputs are cast before, each by a kernel that reads the wide numbers and writes narrow ones.
-//! It writes them twice, by rows for one product and by columns for that of the other pass. Attention, norms, updates and all else stay as they
-//! were. The share of the peak that products reach is that of wide numbers, as no products of narrow ones were measured.
+//! Language models time their products and attention by shapes instead (`layout_step/kernel_times.rs`).
 //!
 //! **What it leaves out.** Caches that hold one layer's output for the next. Kernels that fuse several layers.
 //! Algorithms of convolution that need fewer operations on later GPUs. Clocks that fall under load at the data sheet's power are in
@@ -112,17 +109,11 @@ impl Roofline {
         };
         let beside = if work.is_recurrent { steps } else { 0 };
         let cast = self.cast(work);
-        let narrowed = |numbers: u128| match operands.narrow {
-            Some(_) => self.kernels(operands.cast(numbers), 1, Pass::default()),
-            None => 0,
-        };
-        let inputs = narrowed(u128::from(work.read) * samples) + narrowed(work.weights.into());
-        let gradients = narrowed(u128::from(work.written) * samples);
         let direct = self.kernels(forward, steps, ahead);
         let ahead = fast(direct, forward, ahead, Calculated::Outputs);
         LayerTime {
-            forward: Picoseconds(ahead + self.least(beside, 1.0) + cast + inputs),
-            backward: Picoseconds(backward + self.least(beside, 2.0) + cast + gradients),
+            forward: Picoseconds(ahead + self.least(beside, 1.0) + cast),
+            backward: Picoseconds(backward + self.least(beside, 2.0) + cast),
             update: self.update(work.parameters, state),
         }
     }

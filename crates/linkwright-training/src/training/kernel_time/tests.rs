@@ -20,7 +20,8 @@ fn a_large_product_reaches_most_of_its_peak() {
     for (gpu, numbers, least) in [
         ("a100-sxm4-80gb", KernelNumbers::Bf16, 0.85),
         ("h100-sxm5-80gb", KernelNumbers::Bf16, 0.8),
-        ("h100-sxm5-80gb", KernelNumbers::Fp8, 0.6),
+        // With the cast of its activations.
+        ("h100-sxm5-80gb", KernelNumbers::Fp8, 0.55),
         ("b200-sxm6-180gb", KernelNumbers::Nvfp4, 0.4),
     ] {
         let shape = product(8192, 8192, 8192);
@@ -33,7 +34,8 @@ fn a_large_product_reaches_most_of_its_peak() {
 #[test]
 fn rows_beyond_a_cluster_s_tile_cost_a_tile() {
     let time = |rows| seconds("h100-sxm5-80gb", KernelNumbers::Fp8, product(rows, 16_384, 16_384));
-    assert!(time(257) / time(256) > 1.7, "{} {}", time(256), time(257));
+    assert!(time(257) / time(256) > 1.5, "{} {}", time(256), time(257));
+    assert!(time(512) / time(257) < 1.03, "{} {}", time(257), time(512));
 }
 
 #[test]

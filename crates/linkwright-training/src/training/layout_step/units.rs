@@ -80,7 +80,7 @@ impl Maker<'_> {
 
     fn times<'a>(&'a self, roofline: &'a Roofline) -> KernelTimes<'a> {
         let measured = self.execution.measured.as_ref();
-        KernelTimes { roofline, kernels: self.training.kernels, measured }
+        KernelTimes::new(roofline, self.training.kernels, measured)
     }
 
     pub(super) fn key(&self, mlp: &Mlp, block: u64, place: u64) -> Key {

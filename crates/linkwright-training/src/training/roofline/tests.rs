@@ -276,54 +276,6 @@ fn of_products(precision: ModelPrecision) -> Roofline {
     Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights: false, shared: None }
 }
 
-/// Gives a linear layer that multiplies by a square matrix of this width.
-fn linear(width: u64) -> LayerWork {
-    let network = Network::find("gpt2-1.5b").unwrap();
-    let layer = network.layers.iter().find(|it| it.kind.is_matrix() && it.weights() > 0).unwrap();
-    LayerWork {
-        parameters: width * width,
-        weights: width * width,
-        multiply_adds: width * width,
-        read: width,
-        written: width,
-        saved: width,
-        columns: width,
-        columns_read: width,
-        ..LayerWork::of(layer)
-    }
-}
-
-#[test]
-fn narrow_products_go_at_their_peak_and_are_cast_before() {
-    let [wide, eight, four] =
-        [ModelPrecision::Bf16, ModelPrecision::Fp8, ModelPrecision::Nvfp4].map(of_products);
-    let work = linear(8192);
-    let time = |of: &Roofline| of.layer(&work, 8192, 0).forward.0 as f64;
-    // A cast reads two bytes of a number, and writes two of eight bits, or two of four with a ninth of scales.
-    let bytes = |written: f64| 2.0 * 8192.0 * 8192.0 * (2.0 + written);
-    let memory = wide.gpu.memory.0 as f64 * wide.reach.memory;
-    let cast = |written| bytes(written) / memory * 1e12;
-    let starts = 2.0 * wide.reach.least.0 as f64;
-    let product = time(&wide);
-    for (of, times, written) in [(&eight, 2.0, 2.0), (&four, 4.0, 1.125)] {
-        let expected = product / times + cast(written) + starts;
-        assert!((time(of) / expected - 1.0).abs() < 0.05, "{} beside {expected}", time(of));
-    }
-}
-
-#[test]
-fn what_is_not_linear_takes_the_same_in_any_numbers() {
-    let network = Network::find("gpt2-1.5b").unwrap();
-    let (wide, narrow) = (of_products(ModelPrecision::Bf16), of_products(ModelPrecision::Mxfp8));
-    for layer in &network.layers {
-        let work = LayerWork::of(layer);
-        let [of_wide, of_narrow] = [&wide, &narrow].map(|of| of.layer(&work, 4, 2));
-        let is_linear = matches!(layer.kind, LayerKind::FullyConnected { .. });
-        assert_eq!(of_wide == of_narrow, !is_linear, "{}", layer.name);
-        assert_eq!(of_wide, narrow.wide().layer(&work, 4, 2), "{}", layer.name);
-    }
-}
-
 #[test]
 fn numbers_that_a_gpu_does_not_multiply_are_refused_with_those_that_it_does() {
     let of = |name, precision| {
