@@ -335,7 +335,7 @@ def test_the_shell_says_the_same(tmp_path: Path) -> None:
 def test_gradients_are_summed_over_micro_batches() -> None:
     def time(layout: str, batch: int, micro_batch: int) -> float:
         run = train_model(
-            "llama-3.2-1b", layout=layout, batch=batch, micro_batch=micro_batch, tokens=2048
+            "llama-3.2-1b", layout=layout, batch=batch, micro_batch=micro_batch, tokens=4096
         )
         assert run.time is not None
         return run.time

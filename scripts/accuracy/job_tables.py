@@ -60,11 +60,17 @@ def rows_table(chosen: Sequence[Job]) -> str:
         if job.subject == LEFT_OUT:
             cells.append(job.left_out)
         rows.append((2.0 if error is None else abs(error), cells))
-    rows.sort(key=lambda row: -row[0])
+    rows.sort(key=worst_of)
     heads = ["row", "what", "asked as", "measured", "Linkwright", "error"]
     if any(len(cells) > len(heads) for _, cells in rows):
         heads.append("left out, as it")
     return table(heads, [cells for _, cells in rows])
+
+
+def worst_of(row: tuple[float, list[str]]) -> float:
+    """Sorts the largest error first."""
+    error, _ = row
+    return -error
 
 
 def what(job: Job) -> str:
