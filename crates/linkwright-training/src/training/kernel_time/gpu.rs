@@ -4,10 +4,13 @@ use super::budget::PowerBudget;
 use super::generation::KernelGeneration;
 use super::numbers::KernelNumbers;
 use crate::diagnostic::Named;
-use crate::system::gpus::GpuModel;
+use crate::system::gpus::{GpuModel, NumberType};
 use crate::training::error::TrainingError;
 use crate::training::precision::Precision;
 use crate::training::units::Units;
+
+/// Counts the operations that a compute unit of CDNA 3 and 4 does with numbers of 32 bits in a cycle.
+const OPERATIONS_OF_CDNA: f64 = 256.0;
 
 /// Describes a GPU as kernels see it, with numbers of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,13 +47,26 @@ impl KernelGpu {
         let (peak, peak_of_16) = (peak.0 as f64, wide.unwrap_or(peak).0 as f64);
         Ok(Self {
             units: f64::from(Units::of(model, Precision::Fp16)?.count),
-            clock: f64::from(model.chip()?.clock) * 1e6,
+            clock: Self::clock_of(model)?,
             peak,
             peak_of_16,
             memory: model.memory()?.bandwidth.0 as f64,
             generation: KernelGeneration::of(model),
             power: PowerBudget::of(model),
         })
+    }
+
+    /// Gives the cycles a second of a model. Files of AMD's GPUs have no clock: there the operations of its units in a
+    /// cycle make the vector peak.
+    ///
+    /// # Errors
+    /// A model whose file has neither.
+    pub(in crate::training) fn clock_of(model: &GpuModel) -> Result<f64, TrainingError> {
+        if let Ok(chip) = model.chip() {
+            return Ok(f64::from(chip.clock) * 1e6);
+        }
+        let units = f64::from(Units::of(model, Precision::Fp16)?.count);
+        Ok(model.vector_rate(NumberType::Fp32)?.0 as f64 / (units * OPERATIONS_OF_CDNA))
     }
 
     /// Gives the operations a second of one multiprocessor.

@@ -68,7 +68,7 @@ impl GpuRates {
             generation: GpuGeneration::of(model),
             feeds: KernelGeneration::of(model),
             // Kernels on plain cores need none.
-            clock: model.chip().map_or(0, |chip| u64::from(chip.clock) * 1_000_000),
+            clock: KernelGpu::clock_of(model).map_or(0, |clock| clock as u64),
             power: PowerBudget::of(model),
             narrow: None,
         })
