@@ -31,6 +31,7 @@ impl<'a> KernelTimes<'a> {
         let matrix = [false, true].map(|is_narrow| roofline.matrix_kernels(is_narrow));
         Self { roofline, matrix, kernels, measured }
     }
+
     /// Gives the picoseconds of a piece's kernels, forward and backward.
     pub(super) fn of(&self, work: &TokenWork) -> [u64; 2] {
         let modelled = self.modelled(work);

@@ -34,26 +34,29 @@ fn training<'a>(model: &'a LanguageModel, layout: &str, batch: u64) -> ModelTrai
     }
 }
 
-fn roofline() -> (Roofline, FrameworkCosts) {
+fn roofline(precision: Precision) -> (Roofline, FrameworkCosts) {
     let (costs, _) = Terms::own().of_default_framework();
-    let gpu = GpuRates::of(find("h100-sxm5-80gb").unwrap(), Precision::Bf16).unwrap();
+    let gpu = GpuRates::of(find("h100-sxm5-80gb").unwrap(), precision).unwrap();
     let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
     (Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None }, costs)
 }
 
 fn step(model: &LanguageModel, layout: &str, batch: u64) -> LayoutStep {
-    let (roofline, costs) = roofline();
+    let (roofline, costs) = roofline(Precision::Bf16);
     let training = training(model, layout, batch);
     LayoutStep::new(&training, Order::default(), Execution::default(), &roofline, &costs).unwrap()
 }
 
-/// A dense model's kernels are those of its layers as a network.
+/// A dense model's kernels are those of its layers as a network. On plain cores both are timed by families of layers.
 #[test]
 fn one_gpu_computes_the_layers_of_the_network() {
-    let (roofline, _) = roofline();
+    let (roofline, costs) = roofline(Precision::Fp32);
+    let (order, execution) = (Order::default(), Execution::default());
     for name in ["llama-3.1-8b", "mpt-7b", "qwen2.5-7b"] {
         let model = LanguageModel::find(name).unwrap().with_tokens(2048);
-        let own = step(&model, "dp=1", 1).work()[0];
+        let eager = ModelTraining { kernels: Kernels::Eager, ..training(&model, "dp=1", 1) };
+        let step = LayoutStep::new(&eager, order, execution, &roofline, &costs).unwrap();
+        let own = step.work()[0];
         let network = model.network().unwrap();
         let [mut forward, mut backward] = [0, 0];
         for layer in &network.layers {
@@ -111,7 +114,7 @@ fn trace_of(
 /// Products alone are measured, so that nothing else takes time, under any layout.
 #[test]
 fn ratios_that_one_layout_was_measured_for_serve_another() {
-    let (roofline, costs) = roofline();
+    let (roofline, costs) = roofline(Precision::Bf16);
     let model = LanguageModel::find("llama-3.1-8b").unwrap().with_tokens(2048);
     let own = training(&model, "dp=1", 1);
     let only = KernelRatios::NOTHING.with_kind(KernelKind::Product, [1.0; 2]).with_update(1.0);
@@ -140,7 +143,7 @@ fn ratios_that_one_layout_was_measured_for_serve_another() {
 /// A product whose shape the trace has gets its own ratio; the others share what is left.
 #[test]
 fn products_are_matched_by_their_shapes() {
-    let (roofline, costs) = roofline();
+    let (roofline, costs) = roofline(Precision::Bf16);
     let model = LanguageModel::find("llama-3.1-8b").unwrap().with_tokens(2048);
     let own = training(&model, "dp=1", 1);
     let (order, execution) = (Order::default(), Execution::default());
