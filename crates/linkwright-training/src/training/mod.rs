@@ -70,8 +70,8 @@ pub use generation::GpuGeneration;
 pub use joins::{Join, Joins};
 pub use kernel_ratios::{KernelRatios, MeasuredRatio};
 pub use kernel_time::{
-    AskedKernel, AttentionShape, DecodingShape, ExpertDraw, ExpertsShape, KernelGeneration,
-    KernelGpu, KernelNumbers, KernelShape, KernelTerms, KernelTime, ProductShape,
+    AskedKernel, AttentionShape, ExpertDraw, ExpertsShape, KernelGeneration, KernelGpu,
+    KernelNumbers, KernelShape, KernelTerms, KernelTime, ProductShape,
 };
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};

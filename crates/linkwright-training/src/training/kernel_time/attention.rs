@@ -9,7 +9,7 @@ use super::beside;
 use super::gpu::KernelGpu;
 use super::reach::AttentionTerms;
 
-/// Attends within sequences: every token sees itself and those before it.
+/// Describes attention in sequences: of all tokens, each to itself and those before it, or of the last alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AttentionShape {
     /// Counts the sequences.
@@ -32,7 +32,8 @@ pub struct AttentionShape {
 const KEYS: f64 = 128.0;
 /// Heads from this width on have half as many queries in a block.
 const WIDE: u64 = 192;
-const BYTES: f64 = 2.0;
+/// A number of 16 bits has these.
+pub(super) const BYTES: f64 = 2.0;
 
 impl AttentionShape {
     /// Gives the pairs of tokens of one head and sequence.
@@ -43,7 +44,7 @@ impl AttentionShape {
     }
 
     /// Counts the tokens that the last one sees.
-    const fn seen(&self) -> u64 {
+    pub(super) const fn seen(&self) -> u64 {
         if self.window == 0 || self.window > self.tokens { self.tokens } else { self.window }
     }
 

@@ -43,7 +43,6 @@ mod tests;
 
 pub use attention::AttentionShape;
 pub use budget::PowerBudget;
-pub use decoding::DecodingShape;
 pub use experts::ExpertsShape;
 pub use generation::KernelGeneration;
 pub use gpu::KernelGpu;

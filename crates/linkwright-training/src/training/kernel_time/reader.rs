@@ -1,7 +1,6 @@
 //! Reads the shapes of kernels from text.
 
 use super::attention::AttentionShape;
-use super::decoding::DecodingShape;
 use super::experts::ExpertsShape;
 use super::product::ProductShape;
 use super::routed::ExpertDraw;
@@ -155,24 +154,22 @@ impl Said {
             AskedKernel::Gemm => {
                 KernelShape::Product(ProductShape { rows: first, columns: second, depth: third })
             }
-            AskedKernel::Attention => KernelShape::Attention(AttentionShape {
-                batch: first,
-                tokens: second,
-                heads: third,
-                key_value_heads: fourth,
-                head: fifth,
-                window,
-                narrow_cache,
-            }),
-            AskedKernel::Decode => KernelShape::Decoding(DecodingShape {
-                batch: first,
-                tokens: second,
-                heads: third,
-                key_value_heads: fourth,
-                head: fifth,
-                window,
-                narrow_cache,
-            }),
+            AskedKernel::Attention | AskedKernel::Decode => {
+                let shape = AttentionShape {
+                    batch: first,
+                    tokens: second,
+                    heads: third,
+                    key_value_heads: fourth,
+                    head: fifth,
+                    window,
+                    narrow_cache,
+                };
+                if kind == AskedKernel::Decode {
+                    KernelShape::Decoding(shape)
+                } else {
+                    KernelShape::Attention(shape)
+                }
+            }
             AskedKernel::Experts => KernelShape::Experts(ExpertsShape {
                 tokens: first,
                 hidden: second,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::attention::AttentionShape;
-use super::decoding::DecodingShape;
+use super::decoding;
 use super::experts::ExpertsShape;
 use super::gpu::KernelGpu;
 use super::numbers::KernelNumbers;
@@ -22,7 +22,7 @@ pub enum KernelShape {
     /// Lets tokens attend within their sequences.
     Attention(AttentionShape),
     /// Lets a new token of each sequence attend to those before it.
-    Decoding(DecodingShape),
+    Decoding(AttentionShape),
     /// Sends tokens through the perceptrons of experts.
     Experts(ExpertsShape),
 }
@@ -80,7 +80,7 @@ impl KernelShape {
                 ..KernelTime::default()
             },
             Self::Decoding(shape) => KernelTime {
-                kernel: picoseconds(shape.seconds(gpu, terms.decoding(generation))),
+                kernel: picoseconds(decoding::seconds(shape, gpu, terms.decoding(generation))),
                 ..KernelTime::default()
             },
             Self::Experts(shape) => KernelTime {
@@ -100,7 +100,7 @@ impl KernelShape {
         match self {
             Self::Product(shape) => shape.multiply_adds() as f64,
             Self::Attention(shape) => shape.multiply_adds(),
-            Self::Decoding(shape) => shape.multiply_adds(),
+            Self::Decoding(shape) => decoding::multiply_adds(shape),
             Self::Experts(shape) => shape.multiply_adds(),
         }
     }
@@ -115,7 +115,7 @@ impl KernelShape {
             Self::Attention(AttentionShape {
                 batch, tokens, heads, key_value_heads, head, ..
             })
-            | Self::Decoding(DecodingShape {
+            | Self::Decoding(AttentionShape {
                 batch, tokens, heads, key_value_heads, head, ..
             }) => vec![
                 ("batch", batch),
@@ -159,7 +159,7 @@ impl KernelShape {
         match self {
             Self::Experts(shape) => shape.check(),
             Self::Attention(AttentionShape { heads, key_value_heads, .. })
-            | Self::Decoding(DecodingShape { heads, key_value_heads, .. })
+            | Self::Decoding(AttentionShape { heads, key_value_heads, .. })
                 if key_value_heads > heads =>
             {
                 refuse(

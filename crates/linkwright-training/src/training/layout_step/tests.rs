@@ -41,12 +41,6 @@ fn roofline(precision: Precision) -> (Roofline, FrameworkCosts) {
     (Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None }, costs)
 }
 
-fn step(model: &LanguageModel, layout: &str, batch: u64) -> LayoutStep {
-    let (roofline, costs) = roofline(Precision::Bf16);
-    let training = training(model, layout, batch);
-    LayoutStep::new(&training, Order::default(), Execution::default(), &roofline, &costs).unwrap()
-}
-
 /// A dense model's kernels are those of its layers as a network. On plain cores both are timed by families of layers.
 #[test]
 fn one_gpu_computes_the_layers_of_the_network() {
