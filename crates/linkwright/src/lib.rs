@@ -21,6 +21,7 @@
 //! | [`runtime`] | programs that run over a network |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
+//! | [`doctor`] | why a collective is slow: from logs to a cause |
 //! | [`memory`] | caches and memory inside GPUs, and coherence of their copies |
 //! | [`thermal`] | the steady-state heat of a package |
 //! | [`training`] | neural networks by their layers, and what a step of training takes |
@@ -31,6 +32,7 @@
 
 pub use linkwright_allocation::allocation;
 pub use linkwright_collectives::collectives;
+pub use linkwright_doctor::doctor;
 pub use linkwright_graph::graph;
 pub use linkwright_ground::{diagnostic, engine, table, units};
 pub use linkwright_memory::memory;

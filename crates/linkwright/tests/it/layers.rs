@@ -24,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("runtime", &["engine", "system", "network", "program"]),
     ("allocation", &["graph", "system", "network", "program"]),
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),
+    ("doctor", &["system", "collectives"]),
     ("memory", &["engine", "system", "network"]),
     ("thermal", &[]),
     ("training", &["engine", "system", "network", "program"]),

@@ -1,0 +1,163 @@
+//! Holds what NCCL says of a job under `NCCL_DEBUG=INFO`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::connection::Connections;
+use super::line::Line;
+use crate::collectives::nccl::nccl_tests::Unmodelled;
+
+/// Where a rank runs (`rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 1b000 ... Init COMPLETE`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its host has this name.
+    pub host: String,
+    /// Its GPU has this number on the host (`nvmlDev`, else `cudaDev`).
+    pub device: u32,
+    /// Its GPU has this address on the bus, as NCCL writes it.
+    pub bus: String,
+    /// The line says so.
+    pub line: Line,
+}
+
+/// The interfaces that a host uses (`NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interfaces {
+    /// The network has this name: `IB`, `Socket` or a plug-in's.
+    pub network: String,
+    /// These are the interfaces by NCCL's numbers, without port.
+    pub names: Vec<String>,
+    /// Each has this speed in Mb/s, where the log says it.
+    pub speeds: Vec<Option<u32>>,
+    /// The line says so.
+    pub line: Line,
+}
+
+/// How many channels a communicator has (`16 coll channels, ... nvls channels, ...`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channels {
+    /// For rings and trees.
+    pub collective: u32,
+    /// For reduction in NVSwitches.
+    pub nvls: u32,
+    /// For exchanges of pairs.
+    pub pairs: u32,
+    /// The line says so.
+    pub line: Line,
+}
+
+/// A graph that NCCL's search found (`Pattern 4, crossNic 0, nChannels 12, bw 20.0/20.0, type NVL/PIX, ...`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchedGraph {
+    /// NCCL's number of the pattern: 1 to 3 trees, 4 a ring, 5 NVLS.
+    pub pattern: u32,
+    /// How many channels were found.
+    pub channels: u32,
+    /// GB/s of a channel within a server.
+    pub inside: f64,
+    /// GB/s of a channel between servers.
+    pub between: f64,
+    /// The worst path between GPUs, as NCCL names it: `NVL`, `PIX`, `PHB`, `SYS`.
+    pub path_inside: String,
+    /// The worst path to an interface.
+    pub path_between: String,
+    /// The line says so.
+    pub line: Line,
+}
+
+/// A device in NCCL's print of the topology (`+ PCI[24.0] - GPU/1B000 (0)`), below what it hangs on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TopologyLine {
+    /// The kind of its link: `PCI`, `NVL`, `NET` or another of NCCL's.
+    pub link: String,
+    /// GB/s that NCCL takes of the link.
+    pub bandwidth: f64,
+    /// The device, as NCCL writes it: `GPU/1B000`, `NIC/2F000`, `NET/0`, `NVS/0`.
+    pub device: String,
+    /// The line says so.
+    pub line: Line,
+}
+
+/// What ran for a size (`AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// NCCL's name of the algorithm; numbers of old releases are translated.
+    pub algorithm: String,
+    /// NCCL's name of the protocol.
+    pub protocol: String,
+    /// How many channels, where the line says it.
+    pub channels: Option<u32>,
+    /// The line says so.
+    pub line: Line,
+}
+
+/// GPUs, or a GPU and an interface, that do not reach each other directly, and the line that says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectRefusal {
+    /// Whether an interface is one end (`GPU Direct RDMA Disabled for ...`); else both are GPUs.
+    pub of_interface: bool,
+    /// Both ends as NCCL names them; the GPU may be unnamed.
+    pub between: (String, String),
+    /// The line says so.
+    pub line: Line,
+}
+
+/// A warning, how often it came, and where first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// How many lines say it, of all ranks.
+    pub count: u64,
+    /// The first of them.
+    pub line: Line,
+}
+
+/// What NCCL says of one job, of all its ranks together.
+///
+/// Each fact keeps the first line that states it. Collections are bounded: what goes beyond is counted in
+/// `skipped`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DebugLog {
+    /// NCCL's or RCCL's version, without the part on CUDA.
+    pub version: Option<(String, Line)>,
+    /// How many ranks the largest communicator has.
+    pub ranks: Option<u32>,
+    /// Where each rank of it runs.
+    pub places: BTreeMap<u32, Place>,
+    /// NCCL's variables that were set, by name.
+    pub variables: BTreeMap<String, (String, Line)>,
+    /// The network that was chosen (`Using network IB`).
+    pub network: Option<(String, Line)>,
+    /// What each host uses of interfaces, by the host's name.
+    pub interfaces: BTreeMap<String, Interfaces>,
+    /// The first line that finds no InfiniBand or RoCE (`NET/IB : No device found.`).
+    pub no_interface: Option<Line>,
+    /// Whether GPUDirect RDMA works with an interface, by its name (`GPU Direct RDMA Enabled for HCA 0 'mlx5_0'`).
+    pub gpudirect: BTreeMap<String, (bool, Line)>,
+    /// What does not reach what directly.
+    pub refusals: Vec<DirectRefusal>,
+    /// The ways of all connections.
+    pub connections: Connections,
+    /// How many channels there are.
+    pub channels: Option<Channels>,
+    /// The ring of each channel, by ranks, as far as rank 0 prints them.
+    pub rings: BTreeMap<u32, (Vec<u32>, Line)>,
+    /// Whether NVSwitches can reduce (`NVLS multicast support is available`).
+    pub nvls: Option<(bool, Line)>,
+    /// What NCCL's search found.
+    pub graphs: Vec<SearchedGraph>,
+    /// NCCL's print of the topology of one server.
+    pub topology: Vec<TopologyLine>,
+    /// What ran, by NCCL's name of the collective and the bytes as NCCL counts them.
+    pub choices: BTreeMap<(String, u64), Choice>,
+    /// Plug-ins that were loaded, by kind (`NET`, `TUNER`, `PROFILER`).
+    pub plugins: BTreeMap<String, (String, Line)>,
+    /// What ran and is not modelled.
+    pub unmodelled: BTreeMap<Unmodelled, Line>,
+    /// Warnings by their text without numbers.
+    pub warnings: BTreeMap<String, Warning>,
+    /// Lines of NCCL that were understood.
+    pub read: u64,
+    /// Facts that were left out, as a collection was full.
+    pub skipped: u64,
+}
