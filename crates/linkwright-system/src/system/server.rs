@@ -541,6 +541,18 @@ impl Server {
         Self { links, lacks_parts: true, ..self.clone() }
     }
 
+    /// Gives some links, by their indices, another kind and another bandwidth of each of their links.
+    #[must_use]
+    pub fn with_link_rates(&self, rates: &BTreeMap<usize, (LinkKind, Bandwidth)>) -> Self {
+        let mut changed = self.clone();
+        for (at, (kind, bandwidth)) in rates {
+            if let Some(link) = changed.links.get_mut(*at) {
+                (link.kind, link.bandwidth) = (*kind, *bandwidth);
+            }
+        }
+        changed
+    }
+
     /// Whether parts of it were left out, so that GPUs may be apart.
     #[must_use]
     pub fn lacks_parts(&self) -> bool {

@@ -268,9 +268,19 @@ impl System {
     /// For a kind that is not there.
     #[must_use]
     pub fn calibrated(&self, kind: usize, calibration: Calibration) -> Self {
+        self.with_kind(kind, |server| server.clone().calibrated(calibration))
+    }
+
+    /// The same system, where each server of a kind is changed: it keeps its devices and its links.
+    ///
+    /// # Panics
+    /// For a kind that is not there, or a server that has other devices or links.
+    #[must_use]
+    pub fn with_kind(&self, kind: usize, change: impl FnOnce(&Server) -> Server) -> Self {
         let mut kinds = self.kinds.clone();
-        let server = Arc::clone(&kinds[kind].server);
-        kinds[kind].server = Arc::new(Arc::unwrap_or_clone(server).calibrated(calibration));
+        let before = kinds[kind].counts();
+        kinds[kind].server = Arc::new(change(&kinds[kind].server));
+        assert_eq!(kinds[kind].counts(), before, "a changed server has the parts that it had");
         Self { kinds, ..self.clone() }
     }
 

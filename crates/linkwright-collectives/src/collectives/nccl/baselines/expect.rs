@@ -8,9 +8,11 @@
 
 pub mod at_once;
 pub mod doubts;
+mod worn;
 
 use thiserror::Error;
 
+pub use self::worn::expect_worn;
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
 use super::deep_trees::DeepPlayer;
 use super::timed::{Timed, timed_choice};
@@ -39,6 +41,19 @@ pub struct Expectation {
     pub bus_bandwidth: f64,
     /// What the library runs.
     pub choice: Choice,
+}
+
+impl Expectation {
+    /// That of a timing and what the library runs.
+    fn of((timing, choice): (Timing, &Choice)) -> Self {
+        Self {
+            size: timing.size,
+            time: timing.time,
+            algorithm_bandwidth: timing.algorithm_bandwidth,
+            bus_bandwidth: timing.bus_bandwidth,
+            choice: *choice,
+        }
+    }
 }
 
 /// What to expect, and of which library.
@@ -109,14 +124,7 @@ pub fn expect_with(
 ) -> Result<Expectations, ExpectError> {
     let prepared = Prepared::new(system, gpus, collective, sizes, settings)?;
     let timings = prepared.times(&prepared.wiring, terms)?;
-    let rows = timings.into_iter().zip(&prepared.choices).map(|(timing, choice)| Expectation {
-        size: timing.size,
-        time: timing.time,
-        algorithm_bandwidth: timing.algorithm_bandwidth,
-        bus_bandwidth: timing.bus_bandwidth,
-        choice: *choice,
-    });
-    let rows = rows.collect();
+    let rows = timings.into_iter().zip(&prepared.choices).map(Expectation::of).collect();
     let library = prepared.chooser.release();
     Ok(Expectations { rows, library, notes: prepared.chooser.notes })
 }

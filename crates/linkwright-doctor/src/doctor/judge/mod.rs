@@ -1,0 +1,23 @@
+//! Judges a run: what was measured beside what should be, and the first cause that explains the gap.
+//!
+//! A cause is a change of the settings or of the system ([`change`]). Those that lines of the files state, and
+//! those that no line rules out, are played as any expectation is; the one whose times are nearest to the
+//! measured ones is named first. Nothing is named where the times are as they should be.
+
+mod advice;
+mod case;
+mod cause;
+mod change;
+mod fit;
+mod guesses;
+mod lacking;
+mod mended;
+mod stated;
+mod stated_network;
+mod verdict;
+
+pub use case::{Case, MeasuredRow};
+pub use cause::{Candidate, Cause};
+pub use change::{Change, Worn, WornPart};
+pub use mended::{MendedLink, mended};
+pub use verdict::{JudgedCause, JudgedRow, Kind, Verdict, judge};

@@ -1,0 +1,203 @@
+//! Finds the causes that lines of the files state.
+
+use super::advice::advice;
+use super::case::Case;
+use super::cause::{Candidate, Cause};
+use super::change::{Change, Worn, WornPart};
+use super::stated_network;
+use crate::collectives::Protocol;
+use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, Version};
+use crate::diagnostic::{Named as _, shown};
+use crate::doctor::evidence::{DebugLog, Line, Transport};
+use crate::units::Bytes;
+
+/// LL serves small sizes; from here on it costs half the bandwidth.
+const LARGE: u64 = 16 << 20;
+
+/// NCCL writes about GB/s of a PCIe link with one digit.
+const PCIE_TOLERANCE: f64 = 0.15;
+
+impl Candidate {
+    /// A cause that a line states.
+    pub(super) fn stated(cause: Cause, text: String, line: &Line, change: Option<Change>) -> Self {
+        Self { line: Some(line.clone()), ..Self::guessed(cause, text, change) }
+    }
+
+    /// A cause that no line states.
+    pub(super) fn guessed(cause: Cause, text: String, change: Option<Change>) -> Self {
+        let (look, command) = advice(cause);
+        let (look, command) = (look.to_owned(), command.to_owned());
+        Self { cause, text, line: None, change, is_fitted: false, look, command }
+    }
+}
+
+/// All causes that lines state, in the order in which they are usually looked for.
+pub(super) fn stated(case: &Case<'_>) -> Vec<Candidate> {
+    let mut found = stated_network::found(case);
+    found.extend(peer(case));
+    found.extend(nvls(case));
+    found.extend(algorithm(case));
+    found.extend(protocol(case));
+    found.extend(interfaces_rules(case));
+    found.extend(channels(case));
+    found.extend(pcie(case));
+    found.extend(version(case));
+    found
+}
+
+fn settings(case: &Case<'_>, change: impl FnOnce(&mut Settings)) -> Option<Change> {
+    let mut changed = case.settings;
+    change(&mut changed);
+    Some(Change::of_settings(changed))
+}
+
+/// A variable's value and its line, where it is set to one of these.
+fn variable<'a>(log: &'a DebugLog, name: &str, values: &[&str]) -> Option<(&'a str, &'a Line)> {
+    let (value, line) = log.variables.get(name)?;
+    let is_it = values.is_empty() || values.iter().any(|it| it.eq_ignore_ascii_case(value));
+    is_it.then_some((value.as_str(), line))
+}
+
+fn peer(case: &Case<'_>) -> Option<Candidate> {
+    let log = case.log;
+    let change = settings(case, |it| it.p2p = false);
+    let set = variable(log, "NCCL_P2P_DISABLE", &["1"])
+        .map(|(_, line)| ("NCCL_P2P_DISABLE=1 is set", line))
+        .or_else(|| {
+            let level = variable(log, "NCCL_P2P_LEVEL", &["0", "LOC"])?;
+            Some(("NCCL_P2P_LEVEL=LOC is set", level.1))
+        });
+    let is_peer = |it: &Transport| matches!(it, Transport::Peer | Transport::Indirect);
+    let by_memory = log.connections.iter().find(|(it, _)| it.transport == Transport::SharedMemory);
+    let no_peer = !log.connections.keys().any(|it| is_peer(&it.transport));
+    let refused = log.refusals.iter().find(|refusal| !refusal.of_interface);
+    let refused = refused.map(|it| ("GPUs are refused access to each other's memory", &it.line));
+    let shown = by_memory.filter(|_| no_peer || refused.is_some()).map(|(_, (_, line))| {
+        ("every connection within a server goes through the host's memory (SHM)", line)
+    });
+    let (why, line) = set.or(refused).or(shown)?;
+    let text = format!("GPUs do not reach each other directly: {why}");
+    Some(Candidate::stated(Cause::PeerOff, text, line, change))
+}
+
+fn nvls(case: &Case<'_>) -> Option<Candidate> {
+    let log = case.log;
+    let set = variable(log, "NCCL_NVLS_ENABLE", &["0"])
+        .map(|(_, line)| ("NCCL_NVLS_ENABLE=0 is set", line));
+    let absent = log.nvls.as_ref().filter(|(is_there, _)| !is_there);
+    let absent = absent.map(|(_, line)| ("NCCL finds no multicast in the NVSwitches", line));
+    let (why, line) = set.or(absent)?;
+    let text = format!("NVSwitches do not reduce (NVLS): {why}");
+    Some(Candidate::stated(Cause::NvlsOff, text, line, settings(case, |it| it.nvls = false)))
+}
+
+fn algorithm(case: &Case<'_>) -> Option<Candidate> {
+    let (value, line) = variable(case.log, "NCCL_ALGO", &[])?;
+    let is_it = |it: &ExpectedAlgorithm| it.name().replace('-', "").eq_ignore_ascii_case(value);
+    let named = ExpectedAlgorithm::ALL.into_iter().find(is_it);
+    let change = named.and_then(|named| settings(case, |it| it.algorithm = Some(named)));
+    let text = format!("The algorithm is forced by NCCL_ALGO={}", shown(value));
+    Some(Candidate::stated(Cause::AlgorithmForced, text, line, change))
+}
+
+fn protocol(case: &Case<'_>) -> Option<Candidate> {
+    let of_name = |name: &str| {
+        let known = [Protocol::LL, Protocol::LL128, Protocol::Simple];
+        known.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
+    };
+    if let Some((value, line)) = variable(case.log, "NCCL_PROTO", &[]) {
+        let change =
+            of_name(value).and_then(|named| settings(case, |it| it.protocol = Some(named)));
+        let text = format!("The protocol is forced by NCCL_PROTO={}", shown(value));
+        return Some(Candidate::stated(Cause::ProtocolForced, text, line, change));
+    }
+    let choices = &case.log.choices;
+    let slow = choices
+        .iter()
+        .find(|((_, size), choice)| *size >= LARGE && choice.protocol.eq_ignore_ascii_case("LL"));
+    slow.map(|((_, size), choice)| {
+        let text =
+            format!("Protocol LL runs at {}, where it costs half the bandwidth", Bytes(*size));
+        let change = settings(case, |it| it.protocol = Some(Protocol::LL));
+        Candidate::stated(Cause::ProtocolForced, text, &choice.line, change)
+    })
+}
+
+fn interfaces_rules(case: &Case<'_>) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    if let Some((_, line)) = variable(case.log, "NCCL_PXN_DISABLE", &["1"]) {
+        let text =
+            "GPUs do not send through others that are near an interface: NCCL_PXN_DISABLE=1 is set";
+        let change = settings(case, |it| it.pxn = false);
+        found.push(Candidate::stated(Cause::PxnOff, text.to_owned(), line, change));
+    }
+    if let Some((value, line)) = variable(case.log, "NCCL_CROSS_NIC", &["0", "1"])
+        && let Ok(rule) = CrossNic::from_name(value)
+    {
+        let text =
+            format!("Rings may not choose their interfaces freely: NCCL_CROSS_NIC={value} is set");
+        let change = settings(case, |it| it.cross_nic = rule);
+        found.push(Candidate::stated(Cause::CrossNic, text, line, change));
+    }
+    found
+}
+
+/// The model has no such limits, so that what these cost is not known.
+fn channels(case: &Case<'_>) -> Option<Candidate> {
+    const LIMITS: [&str; 9] = [
+        "NCCL_MAX_NCHANNELS",
+        "NCCL_MAX_CTAS",
+        "NCCL_MAX_NRINGS",
+        "NCCL_MIN_NCHANNELS",
+        "NCCL_MIN_CTAS",
+        "NCCL_MIN_NRINGS",
+        "NCCL_NTHREADS",
+        "NCCL_BUFFSIZE",
+        "NCCL_RINGS",
+    ];
+    let (name, (value, line)) =
+        LIMITS.iter().find_map(|name| Some((name, case.log.variables.get(*name)?)))?;
+    let text = format!("Channels are set by hand: {name}={} is set", shown(value));
+    Some(Candidate::stated(Cause::ChannelsLimited, text, line, None))
+}
+
+/// A PCIe link that its own description, or NCCL's print of the topology, has slower than its like.
+fn pcie(case: &Case<'_>) -> Option<Candidate> {
+    if let Some(link) = case.narrow.first() {
+        let change = Change { as_described: true, ..Change::of_settings(case.settings) };
+        let text = format!(
+            "The PCIe link of {} carries {:.1} GB/s, and that of its like {:.1} GB/s",
+            link.device, link.was, link.like
+        );
+        return Some(Candidate::guessed(Cause::PcieNarrow, text, Some(change)));
+    }
+    let of_gpus =
+        case.log.topology.iter().filter(|it| it.link == "PCI" && it.device.starts_with("GPU/"));
+    let fastest = of_gpus.clone().map(|it| it.bandwidth).fold(0.0, f64::max);
+    let (at, slow) =
+        of_gpus.enumerate().find(|(_, it)| it.bandwidth < fastest * (1.0 - PCIE_TOLERANCE))?;
+    let gpu = case.gpus.get(at).copied().unwrap_or(case.gpus[0]);
+    let share = slow.bandwidth / fastest;
+    let (system, place) = (case.system, case.system.gpu(gpu as u32));
+    let server = system.kind_of(place.server).server();
+    let device = server.devices()[server.gpus()[place.index as usize]].name.clone();
+    let text = format!(
+        "NCCL finds {:.1} GB/s of PCIe at {}, and {fastest:.1} GB/s at other GPUs",
+        slow.bandwidth, slow.device
+    );
+    let worn = vec![Worn { server: None, part: WornPart::PcieOf(device), share }];
+    let change = Change { worn, ..Change::of_settings(case.settings) };
+    Some(Candidate::stated(Cause::PcieNarrow, text, &slow.line, Some(change)))
+}
+
+/// The newest release instead of the run's own is the sound one here, so that the change is the run's.
+fn version(case: &Case<'_>) -> Option<Candidate> {
+    let (named, line) = case.log.version.as_ref()?;
+    let own: Version = named.parse().ok()?;
+    let is_old = (own.major, own.minor) < (Version::NEWEST.major, Version::NEWEST.minor);
+    is_old.then(|| {
+        let text = format!("NCCL {own} runs, and {} is known", Version::NEWEST);
+        let change = settings(case, |it| it.version = Some(own));
+        Candidate::stated(Cause::OldVersion, text, line, change)
+    })
+}
