@@ -87,8 +87,7 @@ def test_the_page_of_the_documentation_shows_every_help_and_code() -> None:
         "fails the command, and an allocation or release that could not be told is not kept. No\n"
         "file of a trace, a list of jobs or an algorithm may hold more than 64 MiB, and no other\n"
         "input more than 16 MiB.\n\n"
-        f"## Exit codes\n\n| Code | Meaning | Commands |\n|---|---|---|\n{rows}\n"
-        "4 is kept for an answer without a verdict.\n"
+        f"## Exit codes\n\n| Code | Meaning | Commands |\n|---|---|---|\n{rows}"
     ]
     for words in COMMANDS:
         title = " ".join(["linkwright", *words])

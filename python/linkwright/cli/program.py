@@ -25,20 +25,22 @@ __all__ = [
     "EPILOG",
     "EXIT_CODES",
     "GIVEN_BY",
+    "NO_VERDICT",
     "BusyError",
     "LimitReached",
     "NotNowError",
     "Program",
 ]
 
-# The numbers are an interface: scripts test them. 4 is kept for an answer without a verdict.
-FAILED, MISUSED, NOT_NOW, BUSY, UNREAD = 1, 2, 3, 5, 141
+# The numbers are an interface: scripts test them.
+FAILED, MISUSED, NOT_NOW, NO_VERDICT, BUSY, UNREAD = 1, 2, 3, 4, 5, 141
 
 EXIT_CODES = {
     0: "done",
-    FAILED: "what was asked for cannot be done",
+    FAILED: "what was asked for cannot be done; of collective doctor: a cause is found",
     MISUSED: "bad usage, or a file that cannot be read or written",
     NOT_NOW: "it cannot be met now: too few GPUs are free",
+    NO_VERDICT: "the files allow no verdict",
     BUSY: "another program keeps the state locked; nothing is changed",
     INTERRUPTED: "interrupted by Ctrl-C",
     UNREAD: "the reader of standard output left early, as head does",
@@ -48,6 +50,7 @@ EXIT_CODES = {
 # The commands that give a code, where not every command does.
 GIVEN_BY = {
     NOT_NOW: ["allocate"],
+    NO_VERDICT: ["collective doctor"],
     BUSY: [
         "allocate",
         "state release",

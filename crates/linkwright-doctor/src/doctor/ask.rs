@@ -8,8 +8,8 @@ use super::evidence::{DebugLog, Line};
 use super::judge::MeasuredRow;
 use crate::collectives::Collective;
 use crate::collectives::baselines::Settings;
-use crate::collectives::nccl_tests::{NcclTestsLog, Row};
-use crate::system::{gpus, presets};
+use crate::collectives::nccl_tests::{NcclTestsLog, Row, preset_with};
+use crate::system::gpus;
 
 /// What a run says of its machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -45,7 +45,10 @@ impl Hints {
         };
         let least = of_hosts.iter().copied().max().unwrap_or(0);
         Self {
-            preset: gpu.as_deref().and_then(|name| preset(name, least)),
+            preset: gpu
+                .as_deref()
+                .and_then(|name| gpus::find(name).ok())
+                .and_then(|model| preset_with(&model.name, least)),
             speed: speed(log),
             collective: tests.and_then(NcclTestsLog::collective),
             version: version(tests, log),
@@ -71,27 +74,6 @@ fn devices(log: &DebugLog) -> Vec<Vec<u32>> {
         of_host.entry(&place.host).or_default().push(place.device);
     }
     order.iter().filter_map(|host| of_host.remove(host)).collect()
-}
-
-/// A built-in machine whose GPUs are of a product's family, and as many at least.
-fn preset(product: &str, least: usize) -> Option<&'static str> {
-    let stated = gpus::find(product).ok()?;
-    let fits = |name: &&str| {
-        presets::preset(name).is_ok_and(|server| {
-            let model = server.gpus().first().and_then(|gpu| server.devices()[*gpu].gpu_model());
-            let is_same = model.is_some_and(|it| family(&it.name) == family(&stated.name));
-            is_same && server.gpus().len() >= least
-        })
-    };
-    presets::NAMES.into_iter().find(fits)
-}
-
-/// Takes the memory's size off the name of a model.
-fn family(name: &str) -> &str {
-    let Some((family, size)) = name.rsplit_once('-') else { return name };
-    let is_size =
-        size.strip_suffix("gb").is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
-    if is_size { family } else { name }
 }
 
 fn speed(log: &DebugLog) -> Option<u32> {

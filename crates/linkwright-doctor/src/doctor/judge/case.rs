@@ -37,6 +37,8 @@ pub struct Case<'a> {
     pub settings: Settings,
     /// What was measured; empty where nothing was.
     pub rows: Vec<MeasuredRow>,
+    /// The run is of another machine than this one, as this says; None where it is not.
+    pub other_machine: Option<String>,
     /// What NCCL says of the run.
     pub log: &'a DebugLog,
     /// A run is healthy that reaches this part of the expected bandwidth at each of its large sizes; where it is

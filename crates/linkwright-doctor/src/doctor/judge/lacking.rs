@@ -6,8 +6,11 @@ use crate::doctor::evidence::Line;
 /// The plug-ins that choose, or carry data, as the model does not know.
 const UNKNOWN: [&str; 1] = ["TUNER"];
 
-/// What ran that the model lacks, and the line that says so.
+/// What ran that the model lacks, or elsewhere, and the line that says so.
 pub(super) fn lacking(case: &Case<'_>) -> Option<(String, Option<Line>)> {
+    if let Some(other) = &case.other_machine {
+        return Some((other.clone(), None));
+    }
     if let Some((what, line)) = case.log.unmodelled.iter().min_by_key(|(_, line)| line.number) {
         return Some((
             format!("the log shows {}, which the model lacks", what.name()),

@@ -61,6 +61,16 @@ impl fmt::Display for Finding {
 }
 
 impl NcclTestsLog {
+    /// Finds why a question about these GPUs, by their ids, is about another machine than the log's. None where it is not.
+    #[must_use]
+    pub fn other_machine(&self, system: &System, gpus: &[usize]) -> Option<Finding> {
+        let wiring = Wiring::of_gpus(system, gpus);
+        let servers = by_server(&wiring, gpus).len();
+        let settings = &Settings::default();
+        let asked = Asked { log: self, system, wiring, servers, gpus, settings };
+        asked.hosts().or_else(|| asked.models())
+    }
+
     /// Lists every statement of the log that the question about these GPUs, by their ids, does not have.
     #[must_use]
     pub fn findings(&self, system: &System, gpus: &[usize], settings: &Settings) -> Vec<Finding> {
@@ -132,13 +142,7 @@ impl Asked<'_> {
             asked.product,
             self.system.name()
         );
-        let has = |name: &&str| {
-            presets::preset(name).is_ok_and(|server| {
-                let model = server.devices()[server.gpus()[0]].gpu_model();
-                model.is_some_and(|model| family(&model.name) == family(&stated.name))
-            })
-        };
-        let preset = presets::NAMES.into_iter().find(|name| has(name));
+        let preset = preset_with(&stated.name, 1);
         let option = preset.map_or_else(
             || "the topology of its machine (--machine FILE)".to_owned(),
             |name| format!("--machine {name}, or the topology of its own (--machine FILE)"),
@@ -213,6 +217,19 @@ impl Asked<'_> {
         });
         shown.collect()
     }
+}
+
+/// Finds a built-in machine whose GPUs are of a model's family, and as many at least.
+#[must_use]
+pub fn preset_with(model: &str, least: usize) -> Option<&'static str> {
+    let fits = |name: &&str| {
+        presets::preset(name).is_ok_and(|server| {
+            let own = server.devices()[server.gpus()[0]].gpu_model();
+            let is_same = own.is_some_and(|own| family(&own.name) == family(model));
+            is_same && server.gpus().len() >= least
+        })
+    };
+    presets::NAMES.into_iter().find(fits)
 }
 
 /// Takes the memory's size off the name of a model.

@@ -15,7 +15,7 @@ mod stated;
 mod table;
 mod verdict;
 
-pub use asked::{Finding, Means};
+pub use asked::{Finding, Means, preset_with};
 pub use difference::{Compared, Difference, difference};
 pub use log::{LogNote, Measured, NcclTestsLog, Row};
 pub use read::{LONGEST, read};

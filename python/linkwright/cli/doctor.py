@@ -1,0 +1,167 @@
+"""`linkwright collective doctor`: my bus bandwidth is too low; why?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from linkwright._core import Evidence
+from linkwright.cli import output
+from linkwright.cli.expectation import Nccl
+from linkwright.cli.options import Json, NetworkName, gpu_ids
+from linkwright.cli.program import NO_VERDICT
+from linkwright.cli.schedules import Gpus, On, named_gpus
+from linkwright.cli.sizes import size_text
+from linkwright.cli.standard_input import standard_input
+from linkwright.doctor import Diagnosed, DiagnosedCause, Question, judged
+from linkwright.errors import printable
+
+__all__ = ["diagnosed", "print_diagnosis"]
+
+DASH = "-"
+# From here on bandwidth alone counts; of a table these rows are printed.
+LARGE = 1 << 20
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...|-",
+        help="Outputs of nccl-tests, logs of NCCL_DEBUG=INFO, NCCL's topology, nvidia-smi topo -m, "
+        "files of NCCL Inspector; - is the input.",
+    ),
+]
+Machine = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="NAME|FILE",
+        help="The server, where the files do not give it: a preset's name or a machine's file.",
+    ),
+]
+ServerCount = Annotated[
+    int | None,
+    typer.Option(
+        "--servers", min=1, max=16384, help="How many servers; the run's hosts if absent."
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        min=0.01,
+        max=1.0,
+        help="Healthy is what reaches this part of the expected bandwidth at every large size; if "
+        "absent, what lies within the expected time's own error.",
+    ),
+]
+CollectiveOption = Annotated[
+    str | None,
+    typer.Option("--collective", help="What ran, where the log does not name its test."),
+]
+
+
+def diagnosed(
+    files: Files,
+    machine: Machine = None,
+    collective: CollectiveOption = None,
+    on: On = None,
+    gpus: Gpus = None,
+    servers: ServerCount = None,
+    network: NetworkName = None,
+    nccl: Nccl = None,
+    threshold: Threshold = None,
+    json: Json = False,
+) -> None:
+    """Find why the collectives of a log are slow: the first cause, its proof, and where to look.
+
+    It says what was measured and what should be, the first cause that explains the gap with the
+    log's own line, what each cause would cost, and the setting or the cable to look at. The exit
+    code is 0 of a healthy run, 1 where a cause is found, and 4 where there is no verdict.
+    """
+    evidence = Evidence()
+    for name in files:
+        if name == DASH:
+            evidence.read_text(standard_input(), "<stdin>")
+        else:
+            evidence.read(name, printable(name))
+    chosen = gpu_ids(named_gpus(on, gpus)) or None
+    question = Question(
+        machine=machine,
+        servers=servers,
+        network=network,
+        gpus=chosen,
+        collective=collective,
+        threshold=threshold,
+        options={"nccl": nccl} if nccl else None,
+    )
+    found = judged(evidence, question)
+    if json:
+        output.print_json([asdict(one) for one in found])
+    else:
+        for one in found:
+            print_diagnosis(one)
+    kinds = {one.kind for one in found}
+    if "cause" in kinds:
+        raise typer.Exit(1)
+    if kinds != {"healthy"}:
+        raise typer.Exit(NO_VERDICT)
+
+
+def print_diagnosis(found: Diagnosed) -> None:
+    """Prints what was measured, the cause, what each cause would cost, and where to look."""
+    console = output.console()
+    title = found.collective or "no collective"
+    where = "" if found.machine is None else f" of {found.machine}"
+    library = f", {found.library}" if found.library else ""
+    console.print(f"{title} on {found.ranks} GPUs{where}{library}", style="bold")
+    _print_rows(found)
+    output.say(found.headline)
+    if found.kind == "cause" and found.causes:
+        _print_first(found.causes[0])
+    if found.causes:
+        _print_costs(found)
+    output.notes("Notes", list(found.notes), stderr=True)
+
+
+def _print_rows(found: Diagnosed) -> None:
+    measured = [row for row in found.rows if row.measured is not None]
+    if not measured:
+        return
+    large = [row for row in measured if row.size >= LARGE] or measured
+    titles = ["size", "measured\nus", "expected\nus", "measured\nbusbw GB/s", "expected\nbusbw GB/s"]
+    made = output.table([*titles, "±", ""])
+    for row in large:
+        assert row.measured is not None and row.measured_bus_bandwidth is not None
+        made.add_row(
+            size_text(row.size),
+            f"{row.measured * 1e6:,.1f}",
+            f"{row.expected * 1e6:,.1f}",
+            f"{row.measured_bus_bandwidth:.2f}",
+            f"{row.expected_bus_bandwidth:.2f}",
+            f"{row.error:.0%}",
+            "" if row.fits else ("slow" if row.measured > row.expected else "fast"),
+        )
+    output.print_table(made)
+
+
+def _print_first(first: DiagnosedCause) -> None:
+    if first.line is not None:
+        output.say(f"proof  {first.line}")
+    output.say(f"look   at {first.look}")
+    output.say(f"       $ {first.command}")
+
+
+def _print_costs(found: Diagnosed) -> None:
+    largest = max((row.size for row in found.rows), default=0)
+    made = output.table(["cause", f"busbw GB/s\nat {size_text(largest)}", "times\nas long", "explains"])
+    for cause in found.causes:
+        unknown = "not modelled"
+        made.add_row(
+            cause.cause,
+            unknown if cause.bus_bandwidth is None else f"{cause.bus_bandwidth:.2f}",
+            "" if cause.cost is None else f"{cause.cost:.2f}",
+            "" if cause.explains is None else f"{cause.explains:.0%}",
+        )
+    output.print_table(made)

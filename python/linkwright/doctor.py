@@ -1,0 +1,320 @@
+"""Why a collective is slow on a cluster: from logs to a cause."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from linkwright import System, load_system
+from linkwright._core import Evidence
+from linkwright.errors import FileError, LinkwrightError, printable
+from linkwright.files import PathOrName, path_of
+from linkwright.names import CollectiveName
+from linkwright.nccl_tests import ExpectOptions
+
+__all__ = ["Diagnosed", "DiagnosedCause", "DiagnosedRow", "ProofLine", "Question", "diagnose"]
+
+# What a diagnosis says.
+Kind: TypeAlias = Literal["healthy", "cause", "no-verdict"]
+
+
+@dataclass(frozen=True)
+class ProofLine:
+    """A line of a file that states a fact.
+
+    Attributes:
+        file: The file's name.
+        number: The line's, from one.
+        text: The line without colours and a launcher's prefix; empty where the table's row tells.
+    """
+
+    file: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        """The place, and the line where it is known."""
+        place = f"{self.file}:{self.number}"
+        return f"{place}: {self.text}" if self.text else place
+
+
+@dataclass(frozen=True)
+class DiagnosedRow:
+    """One size, measured and expected.
+
+    Attributes:
+        size: Bytes, as nccl-tests counts them.
+        measured: Seconds; None where nothing was measured.
+        expected: Seconds that it should take.
+        expected_bus_bandwidth: GB/s that it should reach.
+        error: How far off that may be, as a part of it.
+        fits: Whether the measured time is as it should be.
+        algorithm: What NCCL should run.
+        protocol: With which protocol.
+        line: The row of the table.
+    """
+
+    size: int
+    measured: float | None
+    expected: float
+    expected_bus_bandwidth: float
+    error: float
+    fits: bool
+    algorithm: str
+    protocol: str
+    line: ProofLine | None
+
+    @property
+    def measured_bus_bandwidth(self) -> float | None:
+        """GB/s that were reached."""
+        if self.measured is None:
+            return None
+        return self.expected_bus_bandwidth * self.expected / self.measured
+
+
+@dataclass(frozen=True)
+class DiagnosedCause:
+    """A cause beside the measured times.
+
+    Attributes:
+        cause: Its name, such as `gpudirect-off`.
+        text: A sentence on what is at work.
+        line: What states it; None where only times tell.
+        cost: Time at the largest size over that of the sound system; None where the model lacks it.
+        bus_bandwidth: GB/s at the largest size with it; None likewise.
+        explains: The part of the gap that it explains, from 0 to 1; None where nothing was measured.
+        look: The setting or the part to look at.
+        command: The command that shows it.
+    """
+
+    cause: str
+    text: str
+    line: ProofLine | None
+    cost: float | None
+    bus_bandwidth: float | None
+    explains: float | None
+    look: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """What the files say of one run.
+
+    Attributes:
+        kind: `healthy`, `cause` or `no-verdict`.
+        headline: It in a sentence or two.
+        machine: The system that was asked; None where the files do not give it.
+        collective: What ran; None where nothing says it.
+        ranks: How many GPUs ran.
+        library: The library and the release that was asked.
+        rows: Each size.
+        causes: The causes that were looked at, the first one first.
+        notes: What was assumed, and what was skipped.
+    """
+
+    kind: Kind
+    headline: str
+    machine: str | None
+    collective: str | None
+    ranks: int
+    library: str
+    rows: Sequence[DiagnosedRow]
+    causes: Sequence[DiagnosedCause]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is known beside the files.
+
+    Attributes:
+        machine: The server or the system; told from the files where absent.
+        servers: How many servers there are; as many as the run has hosts where absent.
+        network: What joins them, as `load_system` takes it.
+        gpus: The job's GPUs by their ids; those of the run where absent.
+        collective: What ran; the log's own test where absent.
+        without: Parts that are known to be down, as `System.without` takes them.
+        threshold: A run is healthy that reaches this part of the expected bandwidth at every large
+            size; the expected time's own error decides where it is absent.
+        options: What NCCL was told, as `expect` takes it.
+    """
+
+    machine: System | PathOrName | None = None
+    servers: int | None = None
+    network: PathOrName | None = None
+    gpus: Sequence[int] | None = None
+    collective: CollectiveName | None = None
+    without: Sequence[str] = ()
+    threshold: float | None = None
+    options: ExpectOptions | None = None
+
+
+def diagnose(
+    files: Sequence[PathOrName] | PathOrName, question: Question | None = None
+) -> list[Diagnosed]:
+    """Finds why the collectives of some logs are slow.
+
+    Args:
+        files: Outputs of nccl-tests, logs of `NCCL_DEBUG=INFO`, NCCL's topology, `nvidia-smi topo
+            -m`, and files of NCCL Inspector, in any order.
+        question: What is known beside them.
+
+    Returns:
+        A diagnosis for each run in the files; runs without a table are one.
+
+    Raises:
+        FileError: If a file cannot be read.
+        InputError: If a file is of no known format, with its line.
+        LinkwrightError: If the system that is named cannot be had.
+    """
+    several = [files] if isinstance(files, str | Path) else list(files)
+    evidence = Evidence()
+    for path in several:
+        name = printable(str(path))
+        evidence.read(str(path_of("files", path, "Evidence.read_text")), name)
+    return judged(evidence, question or Question())
+
+
+def judged(evidence: Evidence, question: Question) -> list[Diagnosed]:
+    """Judges every run that was read."""
+    runs = [_run(evidence, run, question) for run in range(evidence.runs)]
+    return runs or [_without_run(evidence, question)]
+
+
+def _run(evidence: Evidence, run: int, question: Question) -> Diagnosed:
+    hints = json.loads(evidence.hints(run))
+    notes = list(evidence.notes)
+    collective = question.collective or hints["collective"]
+    system, assumed = _system(evidence, hints, question)
+    notes += assumed
+    if system is None:
+        headline = "No verdict: the files do not give the machine; name it with --machine."
+        return _none(headline, None, collective, hints, notes)
+    if collective is None and hints["sizes"]:
+        headline = "No verdict: the log does not say which collective ran; name it."
+        return _none(headline, system, None, hints, notes)
+    if collective is None:
+        collective = "all-reduce"
+        notes.append("Nothing says which collective runs: costs are those of all-reduce.")
+    try:
+        gpus = list(question.gpus) if question.gpus else _gpus(system, hints)
+    except LinkwrightError as error:
+        return _none(f"No verdict: {error}.", system, collective, hints, notes)
+    whole = system.without(list(question.without)) if question.without else system
+    try:
+        text = evidence.judge(
+            run,
+            whole,
+            gpus,
+            collective,
+            threshold=question.threshold,
+            **(question.options or {}),
+        )
+    except LinkwrightError as error:
+        return _none(f"No verdict: {error}", whole, collective, hints, notes)
+    return _read(json.loads(text), whole, notes)
+
+
+def _none(
+    headline: str,
+    system: System | None,
+    collective: str | None,
+    hints: dict[str, Any],
+    notes: list[str],
+) -> Diagnosed:
+    name = None if system is None else system.name
+    return Diagnosed(
+        "no-verdict", headline, name, collective, sum(hints["of_hosts"]), "", (), (), notes
+    )
+
+
+def _without_run(evidence: Evidence, question: Question) -> Diagnosed:
+    """Judges files that hold no run: a topology alone."""
+    narrow = [link for name, text in evidence.topologies for link in _narrow(name, text)]
+    del question
+    notes = list(evidence.notes)
+    if narrow:
+        return Diagnosed("cause", narrow[0].text + ".", None, None, 0, "", (), narrow, notes)
+    headline = "No verdict: the files hold no run of a collective, and no part slower than its like."
+    return Diagnosed("no-verdict", headline, None, None, 0, "", (), (), notes)
+
+
+def _narrow(name: str, text: str) -> list[DiagnosedCause]:
+    found = json.loads(Evidence.narrow_links(System.from_text(text, name)))
+    return [_cause(cause) for cause in found]
+
+
+def _system(
+    evidence: Evidence, hints: dict[str, Any], question: Question
+) -> tuple[System | None, list[str]]:
+    """The system that should have run, and what was assumed of it."""
+    notes: list[str] = []
+    server = question.machine
+    if server is None and evidence.topologies:
+        name, text = evidence.topologies[0]
+        server = System.from_text(text, name)
+    if server is None and hints["preset"] is not None:
+        server = hints["preset"]
+        notes.append(f"The machine is taken to be {server}, by its GPUs ({hints['gpu']}).")
+    if server is None:
+        return None, notes
+    named = load_system(server)
+    servers = question.servers or max(len(hints["of_hosts"]), 1)
+    if named.server_count > 1 or (servers == 1 and question.network is None):
+        return named, notes
+    network = question.network
+    if network is None and hints["speed"] is not None:
+        network = f"{hints['speed'] / 1000:g}Gb/s"
+        notes.append(f"The network is taken to be one switch at {network}, as the log says.")
+    return load_system(named, servers, network=network), notes
+
+
+def _gpus(system: System, hints: dict[str, Any]) -> list[int]:
+    """The GPUs of the run by their ids.
+
+    Raises:
+        FileError: If the system has fewer.
+    """
+    of_hosts: list[int] = hints["of_hosts"] or [system.gpu_count]
+    each = system.gpu_count // max(system.server_count, 1)
+    if len(of_hosts) > system.server_count or max(of_hosts) > each:
+        # A rack of one NVLink domain is one server here, of several hosts.
+        if sum(of_hosts) <= system.gpu_count:
+            return list(range(sum(of_hosts)))
+        raise FileError(
+            f"the log is of {sum(of_hosts)} GPUs on {len(of_hosts)} hosts, and {system.name} has "
+            f"{system.gpu_count} on {system.server_count}",
+            "name the machine and the number of its servers",
+        )
+    devices: list[list[int]] = hints["devices"]
+    if len(devices) != len(of_hosts) or any(max(one) >= each for one in devices):
+        devices = [list(range(count)) for count in of_hosts]
+    return [at * each + device for at, own in enumerate(devices) for device in own]
+
+
+def _read(found: dict[str, Any], system: System, notes: list[str]) -> Diagnosed:
+    rows = [DiagnosedRow(**{**row, "line": _line(row["line"])}) for row in found["rows"]]
+    causes = [_cause(cause) for cause in found["causes"]]
+    return Diagnosed(
+        found["kind"],
+        found["headline"],
+        system.name,
+        found["collective"],
+        found["ranks"],
+        found["library"],
+        rows,
+        causes,
+        notes,
+    )
+
+
+def _cause(cause: dict[str, Any]) -> DiagnosedCause:
+    return DiagnosedCause(**{**cause, "line": _line(cause["line"])})
+
+
+def _line(line: dict[str, Any] | None) -> ProofLine | None:
+    return None if line is None else ProofLine(**line)
