@@ -22,6 +22,8 @@ const UNMEASURED: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)]
 const EXPLAINED: f64 = 0.5;
 /// A cause costs something from this ratio of times on.
 const COSTS: f64 = 1.1;
+/// Times that are longer by this ratio may be those of a stated cause.
+const SEEN: f64 = 1.08;
 /// A release is old that takes so much longer than the newest.
 const OLD: f64 = 1.25;
 /// A cause whose share was fitted has to be nearer by this part than one with nothing to fit.
@@ -176,6 +178,14 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
             ),
         });
     }
+    let by_line = played.iter().filter(|it| it.candidate.is_stated()).filter(costly);
+    let nearer = by_line.filter(|it| is_nearer(case, it, &gaps, &errors));
+    let best = nearer.min_by(|a, b| a.misfit.total_cmp(&b.misfit));
+    if let Some(best) = best.map(|it| it.candidate.cause) {
+        let causes = first_of(told(case, &sound, &played, before), best);
+        let headline = format!("{} {}.", gap_text(case, &sound), causes[0].text);
+        return Ok(verdict(Kind::Cause, headline, causes));
+    }
     if let Some(old) = old_release(case, &job, &sizes, &sound)? {
         return Ok(verdict(Kind::Cause, old.text.clone() + ".", vec![old]));
     }
@@ -274,6 +284,16 @@ fn large<'a>(case: &'a Case<'_>, gaps: &'a [Against]) -> impl Iterator<Item = Ag
     let from = LARGE.min(most);
     let rows = case.rows.iter().zip(gaps).filter(move |(row, _)| row.size >= from);
     rows.map(|(_, gap)| *gap)
+}
+
+/// Whether the times of large sizes are clearly those of a cause that a line states, though the expected time's own error
+/// would let them pass.
+fn is_nearer(case: &Case<'_>, played: &Played, gaps: &[Against], errors: &[f64]) -> bool {
+    let sound = ratio_of_large(case, gaps);
+    let with = against(&case.rows, &played.times, errors);
+    let with: Vec<Against> = large(case, &with).collect();
+    let left = median_ratio(&with).map_or(f64::INFINITY, |ratio| ratio.ln().abs());
+    case.threshold.is_none() && sound >= SEEN && left <= EXPLAINED * sound.ln()
 }
 
 fn ratio_of_large(case: &Case<'_>, gaps: &[Against]) -> f64 {
