@@ -142,12 +142,10 @@ fn interfaces_rules(case: &Case<'_>) -> Vec<Candidate> {
     found
 }
 
-/// The model has no such limits, so that what these cost is not known.
+/// A limit of channels is played. The model has none of the others, so that what these cost is not known.
 fn channels(case: &Case<'_>) -> Option<Candidate> {
-    const LIMITS: [&str; 9] = [
-        "NCCL_MAX_NCHANNELS",
-        "NCCL_MAX_CTAS",
-        "NCCL_MAX_NRINGS",
+    const MOST: [&str; 3] = ["NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"];
+    const OTHERS: [&str; 6] = [
         "NCCL_MIN_NCHANNELS",
         "NCCL_MIN_CTAS",
         "NCCL_MIN_NRINGS",
@@ -155,10 +153,12 @@ fn channels(case: &Case<'_>) -> Option<Candidate> {
         "NCCL_BUFFSIZE",
         "NCCL_RINGS",
     ];
-    let (name, (value, line)) =
-        LIMITS.iter().find_map(|name| Some((name, case.log.variables.get(*name)?)))?;
+    let set = |name: &&'static str| Some((*name, case.log.variables.get(*name)?));
+    let (name, (value, line)) = MOST.iter().chain(&OTHERS).find_map(set)?;
     let text = format!("Channels are set by hand: {name}={} is set", shown(value));
-    Some(Candidate::stated(Cause::ChannelsLimited, text, line, None))
+    let most = value.parse().ok().filter(|_| MOST.contains(&name));
+    let change = most.and_then(|most| settings(case, |it| it.most_channels = Some(most)));
+    Some(Candidate::stated(Cause::ChannelsLimited, text, line, change))
 }
 
 /// A PCIe link that its own description, or NCCL's print of the topology, has slower than its like.

@@ -253,7 +253,10 @@ impl Chooser {
         }
         let (rules, note) = rules_on(wiring, settings);
         let of_it = Settings { nvls: settings.in_switches(collective), ..*settings };
-        let believed = Graph::new(rules, wiring, gpus, &of_it);
+        let mut believed = Graph::new(rules, wiring, gpus, &of_it);
+        if let Some(most) = settings.most_channels {
+            believed.built = believed.built.min(most.max(1));
+        }
         let model = Model { rules, graph: &believed };
         let candidates = if by_pairs(collective) {
             [Protocol::LL, Protocol::Simple].map(|it| model.pairs(it)).to_vec()

@@ -27,6 +27,8 @@ pub struct Settings {
     pub algorithm: Option<ExpectedAlgorithm>,
     /// The only protocol (`NCCL_PROTO`).
     pub protocol: Option<Protocol>,
+    /// The most channels of rings and trees (`NCCL_MAX_NCHANNELS`, from 2.17 on `NCCL_MAX_CTAS`).
+    pub most_channels: Option<u32>,
     /// The type of the numbers (nccl-tests' `-d`); single precision where nothing is said.
     pub numbers: Option<ElementType>,
     /// The operation of a collective that reduces (nccl-tests' `-o`); a sum where nothing is said.
@@ -51,6 +53,7 @@ impl Default for Settings {
             gpudirect: true,
             algorithm: None,
             protocol: None,
+            most_channels: None,
             numbers: None,
             operation: None,
             processes: None,
