@@ -15,7 +15,7 @@ from linkwright.files import PathOrName, path_of
 from linkwright.names import CollectiveName
 from linkwright.nccl_tests import ExpectOptions
 
-__all__ = ["Diagnosed", "DiagnosedCause", "DiagnosedRow", "ProofLine", "Question", "diagnose"]
+__all__ = ["Diagnosed", "DiagnosedCause", "DiagnosedRow", "LogFiles", "ProofLine", "Question", "diagnose"]
 
 # What a diagnosis says.
 Kind: TypeAlias = Literal["healthy", "cause", "no-verdict"]
@@ -153,6 +153,62 @@ class Question:
     options: ExpectOptions | None = None
 
 
+class LogFiles:
+    """Files of a cluster, as they are read one after another.
+
+    Attributes:
+        evidence: What they say.
+    """
+
+    def __init__(self) -> None:
+        self.evidence = Evidence()
+        self._sources: dict[str, str | None] = {}
+
+    def read(self, path: PathOrName) -> None:
+        """Reads a file of any known format.
+
+        Raises:
+            InputError: If it cannot be opened, or is of no known format, with its line.
+        """
+        path = path_of("path", path, "LogFiles.read_text")
+        self._sources[printable(str(path))] = str(path)
+        self.evidence.read(str(path), printable(str(path)))
+
+    def read_text(self, text: str, name: str = "<text>") -> None:
+        """Reads a text as `read` reads a file.
+
+        Raises:
+            InputError: If it is of no known format, with its line.
+        """
+        self._sources[name] = text
+        self.evidence.read_text(text, name)
+
+    def machine(self) -> System | None:
+        """The machine of the first topology; None where there is none."""
+        for name in self.evidence.machines:
+            source = self._sources[name]
+            if source is not None:
+                is_path = name == printable(source)
+                return load_system(source) if is_path else System.from_text(source, name)
+        return None
+
+    def diagnose(self, question: Question | None = None) -> list[Diagnosed]:
+        """Judges every run that was read.
+
+        Args:
+            question: What is known beside the files.
+
+        Returns:
+            A diagnosis for each run; of files without one, that of their machine.
+
+        Raises:
+            LinkwrightError: If the system that is named cannot be had.
+        """
+        asked = question or Question()
+        runs = [_run(self, run, asked) for run in range(self.evidence.runs)]
+        return runs or [_without_run(self)]
+
+
 def diagnose(
     files: Sequence[PathOrName] | PathOrName, question: Question | None = None
 ) -> list[Diagnosed]:
@@ -164,32 +220,24 @@ def diagnose(
         question: What is known beside them.
 
     Returns:
-        A diagnosis for each run in the files; runs without a table are one.
+        A diagnosis for each run in the files; logs without a table belong to the runs with one.
 
     Raises:
-        FileError: If a file cannot be read.
-        InputError: If a file is of no known format, with its line.
+        InputError: If a file cannot be read or is of no known format, with its line.
         LinkwrightError: If the system that is named cannot be had.
     """
-    several = [files] if isinstance(files, str | Path) else list(files)
-    evidence = Evidence()
-    for path in several:
-        name = printable(str(path))
-        evidence.read(str(path_of("files", path, "Evidence.read_text")), name)
-    return judged(evidence, question or Question())
+    read = LogFiles()
+    for path in [files] if isinstance(files, str | Path) else files:
+        read.read(path)
+    return read.diagnose(question)
 
 
-def judged(evidence: Evidence, question: Question) -> list[Diagnosed]:
-    """Judges every run that was read."""
-    runs = [_run(evidence, run, question) for run in range(evidence.runs)]
-    return runs or [_without_run(evidence, question)]
-
-
-def _run(evidence: Evidence, run: int, question: Question) -> Diagnosed:
+def _run(files: LogFiles, run: int, question: Question) -> Diagnosed:
+    evidence = files.evidence
     hints = json.loads(evidence.hints(run))
     notes = list(evidence.notes)
     collective = question.collective or hints["collective"]
-    system, assumed = _system(evidence, hints, question)
+    system, assumed = _system(files, hints, question)
     notes += assumed
     if system is None:
         headline = "No verdict: the files do not give the machine; name it with --machine."
@@ -232,31 +280,26 @@ def _none(
     )
 
 
-def _without_run(evidence: Evidence, question: Question) -> Diagnosed:
+def _without_run(files: LogFiles) -> Diagnosed:
     """Judges files that hold no run: a topology alone."""
-    narrow = [link for name, text in evidence.topologies for link in _narrow(name, text)]
-    del question
-    notes = list(evidence.notes)
-    if narrow:
-        return Diagnosed("cause", narrow[0].text + ".", None, None, 0, "", (), narrow, notes)
+    machine = files.machine()
+    narrow = [] if machine is None else json.loads(Evidence.narrow_links(machine))
+    causes = [_cause(cause) for cause in narrow]
+    name = None if machine is None else machine.name
+    notes = files.evidence.notes
+    if causes:
+        headline = f"{causes[0].text}. Nothing was measured."
+        return Diagnosed("cause", headline, name, None, 0, "", (), causes, notes)
     headline = "No verdict: the files hold no run of a collective, and no part slower than its like."
-    return Diagnosed("no-verdict", headline, None, None, 0, "", (), (), notes)
-
-
-def _narrow(name: str, text: str) -> list[DiagnosedCause]:
-    found = json.loads(Evidence.narrow_links(System.from_text(text, name)))
-    return [_cause(cause) for cause in found]
+    return Diagnosed("no-verdict", headline, name, None, 0, "", (), (), notes)
 
 
 def _system(
-    evidence: Evidence, hints: dict[str, Any], question: Question
+    files: LogFiles, hints: dict[str, Any], question: Question
 ) -> tuple[System | None, list[str]]:
     """The system that should have run, and what was assumed of it."""
     notes: list[str] = []
-    server = question.machine
-    if server is None and evidence.topologies:
-        name, text = evidence.topologies[0]
-        server = System.from_text(text, name)
+    server = question.machine or files.machine()
     if server is None and hints["preset"] is not None:
         server = hints["preset"]
         notes.append(f"The machine is taken to be {server}, by its GPUs ({hints['gpu']}).")

@@ -1,28 +1,52 @@
-//! `linkwright.doctor`: what files say of a run, and its judgement.
+//! `linkwright.doctor`: what files say of runs, and their judgement.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 
 use linkwright::collectives::baselines::Settings;
 use linkwright::diagnostic::{Diagnosis, InputError, Position};
-use linkwright::doctor::ask::{self, Hints};
+use linkwright::doctor::ask::{Hints, Subject, subjects};
 use linkwright::doctor::evidence::Evidence as Core;
 use linkwright::doctor::judge::{Case, judge, mended, narrow_causes};
 use linkwright::doctor::read::read_file;
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::argument::given;
+use crate::argument::{given, optional_speed};
 use crate::errors;
-use crate::expectation::{MOST_EXPECTED, settings_of, with_interfaces};
-use crate::plan::gpu_ids_of;
+use crate::expectation::{settings_of, with_interfaces};
+use crate::plan::{MOST_EXPECTED, gpu_ids_of};
 use crate::system::System;
 use crate::worker::interruptible;
 
-/// Collects what files say of runs of NCCL: see `linkwright.doctor.diagnose`.
+/// Collects what files say of runs of NCCL; `linkwright.doctor.diagnose` judges them.
 #[pyclass(module = "linkwright")]
 #[derive(Default)]
 pub struct Evidence(Core);
+
+impl Evidence {
+    fn take(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        from: impl BufRead + Send + 'static,
+    ) -> PyResult<()> {
+        let (name, mut core) = (name.to_owned(), std::mem::take(&mut self.0));
+        let (read, core) = interruptible(py, move || {
+            let read = read_file(&name, from, &mut core);
+            (read, core)
+        })?;
+        self.0 = core;
+        read.map_err(errors::input)
+    }
+
+    fn with<T>(&self, run: usize, of: impl FnOnce(&Subject<'_>) -> PyResult<T>) -> PyResult<T> {
+        let all = subjects(&self.0);
+        let none = || PyIndexError::new_err(format!("there are {} runs, and no {run}", all.len()));
+        of(all.get(run).ok_or_else(none)?)
+    }
+}
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| errors::range(Diagnosis::of(error.to_string())))
@@ -35,7 +59,7 @@ impl Evidence {
         Self::default()
     }
 
-    /// Reads a file of any known format, told by its content. Memory stays bounded.
+    /// Reads a file of any known format, which its content tells. Memory stays bounded.
     ///
     /// Args:
     ///     path: Where it is.
@@ -56,14 +80,7 @@ impl Evidence {
             let start = Position { line: 1, column: 1 };
             errors::input(InputError::at(name, start, problem, "", "name a file that can be read"))
         })?;
-        let (name, mut core) = (name.to_owned(), std::mem::take(&mut self.0));
-        let read = move || {
-            let read = read_file(&name, BufReader::with_capacity(1 << 20, opened), &mut core);
-            (read, core)
-        };
-        let (read, core) = interruptible(py, read)?;
-        self.0 = core;
-        read.map_err(errors::input)
+        self.take(py, name, BufReader::with_capacity(1 << 20, opened))
     }
 
     /// Reads a text as `read` reads a file.
@@ -74,34 +91,40 @@ impl Evidence {
     ///
     /// Raises:
     ///     InputError: If it is of no known format, with its line.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (text: "str", name: "str"))]
     fn read_text(
         &mut self,
-        #[pyo3(from_py_with = given)] text: &str,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] text: String,
         #[pyo3(from_py_with = given)] name: &str,
     ) -> PyResult<()> {
-        read_file(name, text.as_bytes(), &mut self.0).map_err(errors::input)
+        self.take(py, name, std::io::Cursor::new(text.into_bytes()))
     }
 
-    /// Counts the runs of the files. Logs without a table belong to the run with one, or are one together.
+    /// Counts the runs. NCCL's lines without a table belong to the runs with one, or are one together.
     #[getter]
     fn runs(&self) -> usize {
-        self.0.joined().len()
+        subjects(&self.0).len()
     }
 
-    /// What was skipped or looks wrong, each with its file and line.
+    /// Says what was skipped or looks wrong, each with its file and line.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.notes()
+        let of_file = self.0.files.iter().flat_map(|file| {
+            let note = |(line, text): &(u64, String)| format!("{}:{line}: {text}", file.name);
+            file.notes.iter().map(note)
+        });
+        of_file.collect()
     }
 
-    /// The servers of topologies among the files, in their order.
+    /// Names the files that describe a machine, in their order.
     #[getter]
-    fn machines(&self) -> Vec<System> {
-        self.0.machines.iter().map(|(_, system)| System::from(Arc::clone(system))).collect()
+    fn machines(&self) -> Vec<&str> {
+        self.0.machines.iter().map(|(file, _)| file.as_str()).collect()
     }
 
-    /// What a run says of its machine, as JSON.
+    /// Says what a run tells of its machine, as JSON.
     ///
     /// Args:
     ///     run: Its number, from zero.
@@ -110,12 +133,110 @@ impl Evidence {
     ///     IndexError: If there is no such run.
     #[pyo3(signature = (run: "int"))]
     fn hints(&self, #[pyo3(from_py_with = given)] run: usize) -> PyResult<String> {
-        let joined = self.0.joined();
-        let run = joined.get(run).ok_or_else(|| no_run(run))?;
-        json(&Hints::of(run))
+        self.with(run, |subject| json(&Hints::of(subject)))
     }
-}
 
-fn no_run(run: usize) -> PyErr {
-    pyo3::exceptions::PyIndexError::new_err(format!("there is no run {run}"))
+    /// Judges a run on a system, as JSON.
+    ///
+    /// Args:
+    ///     run: Its number, from zero.
+    ///     system: The system that it ran on.
+    ///     gpus: Its GPUs by their ids.
+    ///     collective: What ran; as the run says if absent.
+    ///     threshold: A run is healthy that reaches this part of the expected bandwidth at every large size.
+    ///     nccl: As for `expect`; the run's version if absent.
+    ///     nvls: As for `expect`.
+    ///     p2p: As for `expect`.
+    ///     algorithm: As for `expect`.
+    ///     protocol: As for `expect`.
+    ///     link_bandwidth: As for `expect`.
+    ///     network_bandwidth: As for `expect`.
+    ///     processes: As for `expect`; as the run says if absent.
+    ///     numbers: As for `expect`; as the run says if absent.
+    ///     operation: As for `expect`; as the run says if absent.
+    ///     cross_nic: As for `expect`.
+    ///     pxn: As for `expect`.
+    ///     gpudirect: As for `expect`.
+    ///
+    /// Raises:
+    ///     IndexError: If there is no such run.
+    ///     CollectiveError: If nothing can be expected of the job.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (
+        run: "int", system: "System", gpus: "Sequence[int]", collective: "CollectiveName | None" = None, *,
+        threshold: "float | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
+        algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+        link_bandwidth: "float | None" = None, network_bandwidth: "float | None" = None,
+        processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None,
+        operation: "NcclOperationName | None" = None, cross_nic: "int" = 2, pxn: "bool" = true,
+        gpudirect: "bool" = true
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn judge(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] run: usize,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+        #[pyo3(from_py_with = given)] collective: Option<&str>,
+        #[pyo3(from_py_with = optional_speed)] threshold: Option<f64>,
+        #[pyo3(from_py_with = given)] nccl: Option<&str>,
+        #[pyo3(from_py_with = given)] nvls: bool,
+        #[pyo3(from_py_with = given)] p2p: bool,
+        #[pyo3(from_py_with = given)] algorithm: Option<&str>,
+        #[pyo3(from_py_with = given)] protocol: Option<&str>,
+        #[pyo3(from_py_with = optional_speed)] link_bandwidth: Option<f64>,
+        #[pyo3(from_py_with = optional_speed)] network_bandwidth: Option<f64>,
+        #[pyo3(from_py_with = given)] processes: Option<&str>,
+        #[pyo3(from_py_with = given)] numbers: Option<&str>,
+        #[pyo3(from_py_with = given)] operation: Option<&str>,
+        #[pyo3(from_py_with = given)] cross_nic: i128,
+        #[pyo3(from_py_with = given)] pxn: bool,
+        #[pyo3(from_py_with = given)] gpudirect: bool,
+    ) -> PyResult<String> {
+        let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
+        let reduced = [numbers, operation];
+        let asked = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, reduced)?;
+        let asked = with_interfaces(asked, cross_nic, [pxn, gpudirect])?;
+        let asked = Settings { link_bandwidth, network_bandwidth, ..asked };
+        let described = Arc::clone(system.core());
+        let case = self.with(run, |subject| {
+            let unnamed = || Diagnosis::of("nothing says which collective ran").remedy("name it");
+            let wanted = subject.collective(collective);
+            let collective = wanted.ok_or_else(|| errors::collective(unnamed()))?;
+            let other = subject.tests.and_then(|it| it.other_machine(&described, &gpus));
+            Ok((collective, subject.stock(&asked), subject.rows(), other, subject.debug.clone()))
+        })?;
+        let found = interruptible(py, move || {
+            let (collective, settings, rows, other, log) = case;
+            let (sound, narrow) = mended(&described);
+            judge(&Case {
+                system: &sound,
+                narrow: &narrow,
+                described: &described,
+                gpus: &gpus,
+                collective,
+                settings,
+                rows,
+                other_machine: other.map(|it| it.text),
+                log: &log,
+                threshold,
+            })
+        })?;
+        json(&found.map_err(errors::collective)?)
+    }
+
+    /// Lists PCIe links of a system that are slower than their like, as JSON of causes.
+    ///
+    /// Args:
+    ///     system: The system.
+    #[staticmethod]
+    #[pyo3(signature = (system: "System"))]
+    fn narrow_links(#[pyo3(from_py_with = given)] system: &System) -> PyResult<String> {
+        json(&narrow_causes(&mended(system.core()).1))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Evidence: {} files, {} runs>", self.0.files.len(), self.runs())
+    }
 }

@@ -15,6 +15,7 @@ mod cluster_job;
 mod cluster_run;
 mod comparison;
 mod decision;
+mod doctor;
 mod errors;
 mod execution;
 mod expectation;
@@ -89,6 +90,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::decision::{Explanation, Match};
+    #[pymodule_export]
+    use crate::doctor::Evidence;
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]

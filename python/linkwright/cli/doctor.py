@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from linkwright._core import Evidence
 from linkwright.cli import output
 from linkwright.cli.expectation import Nccl
+from linkwright.cli.degraded import Without
 from linkwright.cli.options import Json, NetworkName, gpu_ids
 from linkwright.cli.program import NO_VERDICT
 from linkwright.cli.schedules import Gpus, On, named_gpus
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import standard_input
-from linkwright.doctor import Diagnosed, DiagnosedCause, Question, judged
-from linkwright.errors import printable
+from linkwright.doctor import Diagnosed, DiagnosedCause, LogFiles, Question
 
 __all__ = ["diagnosed", "print_diagnosis"]
 
@@ -70,6 +69,7 @@ def diagnosed(
     gpus: Gpus = None,
     servers: ServerCount = None,
     network: NetworkName = None,
+    without: Without = None,
     nccl: Nccl = None,
     threshold: Threshold = None,
     json: Json = False,
@@ -80,12 +80,12 @@ def diagnosed(
     log's own line, what each cause would cost, and the setting or the cable to look at. The exit
     code is 0 of a healthy run, 1 where a cause is found, and 4 where there is no verdict.
     """
-    evidence = Evidence()
+    read = LogFiles()
     for name in files:
         if name == DASH:
-            evidence.read_text(standard_input(), "<stdin>")
+            read.read_text(standard_input(), "<stdin>")
         else:
-            evidence.read(name, printable(name))
+            read.read(name)
     chosen = gpu_ids(named_gpus(on, gpus)) or None
     question = Question(
         machine=machine,
@@ -93,10 +93,11 @@ def diagnosed(
         network=network,
         gpus=chosen,
         collective=collective,
+        without=without or (),
         threshold=threshold,
         options={"nccl": nccl} if nccl else None,
     )
-    found = judged(evidence, question)
+    found = read.diagnose(question)
     if json:
         output.print_json([asdict(one) for one in found])
     else:

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::evidence::{DebugLog, Line};
+use super::evidence::{DebugLog, Evidence, InspectorRow, InspectorRun, Line};
 use super::judge::MeasuredRow;
 use crate::collectives::Collective;
 use crate::collectives::baselines::Settings;
 use crate::collectives::nccl_tests::{NcclTestsLog, Row, preset_with};
 use crate::system::gpus;
+use crate::units::Bytes;
 
 /// What a run says of its machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -32,16 +33,114 @@ pub struct Hints {
     pub sizes: usize,
 }
 
+/// A run that can be judged: one of nccl-tests, of NCCL Inspector, or of NCCL's lines alone.
+#[derive(Debug, Clone)]
+pub struct Subject<'a> {
+    /// The table of nccl-tests.
+    pub tests: Option<&'a NcclTestsLog>,
+    /// What NCCL Inspector measured.
+    pub inspector: Option<&'a InspectorRun>,
+    /// NCCL's lines, those of files without a table included.
+    pub debug: DebugLog,
+}
+
+/// The runs of all files.
+///
+/// NCCL's lines that stand alone, as each rank writes them into a file of its own, belong to the runs that measured
+/// something, where these say nothing themselves. Else they are one run.
+#[must_use]
+pub fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
+    let mut alone: Option<DebugLog> = None;
+    for run in evidence.runs.iter().filter(|run| run.tests.is_none()) {
+        match &mut alone {
+            Some(all) => all.merge(&run.debug),
+            None => alone = Some(run.debug.clone()),
+        }
+    }
+    let debug = |own: Option<&DebugLog>| {
+        let mut debug = own.cloned().unwrap_or_default();
+        if let Some(alone) = &alone {
+            debug.merge(alone);
+        }
+        debug
+    };
+    let tests = evidence.runs.iter().filter_map(|run| Some((run.tests.as_ref()?, &run.debug)));
+    let mut found: Vec<Subject<'_>> = tests
+        .map(|(tests, own)| Subject { tests: Some(tests), inspector: None, debug: debug(Some(own)) })
+        .collect();
+    found.extend(evidence.inspector.iter().filter(|run| !run.rows.is_empty()).map(|run| {
+        Subject { tests: None, inspector: Some(run), debug: debug(None) }
+    }));
+    if found.is_empty() {
+        found.extend(alone.map(|debug| Subject { tests: None, inspector: None, debug }));
+    }
+    found
+}
+
+impl Subject<'_> {
+    /// The collective of a name, else that of the run; those with a root have the first rank.
+    #[must_use]
+    pub fn collective(&self, name: Option<&str>) -> Option<Collective> {
+        let of_inspector = || Some(self.inspector?.collective.as_str());
+        let of_run = self.tests.and_then(NcclTestsLog::collective).or_else(of_inspector);
+        Collective::named(name.or(of_run)?, 0)
+    }
+
+    /// How NCCL runs where nobody sets anything, with the version, the processes and the numbers of the run; what `asked`
+    /// says stays.
+    #[must_use]
+    pub fn stock(&self, asked: &Settings) -> Settings {
+        let told = self.tests.map_or(*asked, |it| it.with_what_ran(asked));
+        let named = self.version().and_then(|it| it.parse().ok());
+        Settings { version: told.version.or(named), ..told }
+    }
+
+    fn version(&self) -> Option<String> {
+        let of_log = self.debug.version.as_ref().map(|(version, _)| version.clone());
+        of_log.or_else(|| self.tests.and_then(|it| it.version.clone()))
+    }
+
+    /// The sizes that were measured.
+    #[must_use]
+    pub fn rows(&self) -> Vec<MeasuredRow> {
+        let of_tests = |tests: &NcclTestsLog| {
+            let row = |row: &Row| MeasuredRow {
+                size: row.size,
+                time: row.out_of_place.time,
+                line: Line::new(&tests.file, row.line as u64, ""),
+            };
+            tests.rows.iter().map(row).collect()
+        };
+        let of_inspector = |run: &InspectorRun| {
+            let row = |row: &InspectorRow| MeasuredRow {
+                size: Bytes(row.size),
+                time: row.time,
+                line: row.line.clone(),
+            };
+            run.rows.iter().map(row).collect()
+        };
+        self.tests.map(of_tests).or_else(|| self.inspector.map(of_inspector)).unwrap_or_default()
+    }
+}
+
 impl Hints {
     /// Those of a run.
     #[must_use]
-    pub fn of(tests: Option<&NcclTestsLog>, log: &DebugLog) -> Self {
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let (tests, log) = (subject.tests, &subject.debug);
         let gpu = tests.and_then(|it| it.gpus.first().cloned());
         let devices = devices(log);
+        let of_inspector = || {
+            let run = subject.inspector?;
+            let hosts = run.nodes.unwrap_or(run.hosts.len().max(1) as u32).max(1);
+            Some(vec![(run.ranks / hosts) as usize; hosts as usize])
+        };
         let of_hosts = match tests.map(|it| it.of_hosts.clone()).unwrap_or_default() {
             stated if !stated.is_empty() => stated,
             _ if !devices.is_empty() => devices.iter().map(Vec::len).collect(),
-            _ => log.ranks.map(|ranks| vec![ranks as usize]).unwrap_or_default(),
+            _ => of_inspector()
+                .or_else(|| log.ranks.map(|ranks| vec![ranks as usize]))
+                .unwrap_or_default(),
         };
         let least = of_hosts.iter().copied().max().unwrap_or(0);
         Self {
@@ -50,9 +149,9 @@ impl Hints {
                 .and_then(|name| gpus::find(name).ok())
                 .and_then(|model| preset_with(&model.name, least)),
             speed: speed(log),
-            collective: tests.and_then(NcclTestsLog::collective),
-            version: version(tests, log),
-            sizes: tests.map_or(0, |it| it.rows.len()),
+            collective: subject.collective(None).map(Collective::name),
+            version: subject.version(),
+            sizes: subject.rows().len(),
             gpu,
             of_hosts,
             devices,
@@ -81,36 +180,4 @@ fn speed(log: &DebugLog) -> Option<u32> {
     let mut speeds = all.flat_map(|it| it.speeds.iter().flatten().copied());
     let first = speeds.next()?;
     speeds.all(|it| it == first).then_some(first)
-}
-
-fn version(tests: Option<&NcclTestsLog>, log: &DebugLog) -> Option<String> {
-    let of_log = log.version.as_ref().map(|(version, _)| version.clone());
-    of_log.or_else(|| tests.and_then(|it| it.version.clone()))
-}
-
-/// How NCCL runs where nobody sets anything, with the version, the processes and the numbers of a run; what `asked`
-/// says stays.
-#[must_use]
-pub fn stock(tests: Option<&NcclTestsLog>, log: &DebugLog, asked: &Settings) -> Settings {
-    let told = tests.map_or(*asked, |it| it.with_what_ran(asked));
-    let named = version(tests, log).and_then(|it| it.parse().ok());
-    Settings { version: told.version.or(named), ..told }
-}
-
-/// The sizes of a run.
-#[must_use]
-pub fn rows(tests: &NcclTestsLog) -> Vec<MeasuredRow> {
-    let row = |row: &Row| MeasuredRow {
-        size: row.size,
-        time: row.out_of_place.time,
-        line: Line::new(&tests.file, row.line as u64, ""),
-    };
-    tests.rows.iter().map(row).collect()
-}
-
-/// The collective of a name, or that of a run; those with a root have the first rank.
-#[must_use]
-pub fn collective(name: Option<&str>, tests: Option<&NcclTestsLog>) -> Option<Collective> {
-    let of_run = tests.and_then(NcclTestsLog::collective);
-    Collective::named(name.or(of_run)?, 0)
 }

@@ -1,6 +1,7 @@
 //! Finds PCIe links that are slower than those of like devices, and mends them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,14 @@ pub struct MendedLink {
     pub was: f64,
     /// GB/s of its like.
     pub like: f64,
+}
+
+/// Writes a sentence without its end.
+impl fmt::Display for MendedLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device, was, like } = self;
+        write!(f, "The PCIe link of {device} carries {was:.1} GB/s, and that of its like {like:.1} GB/s")
+    }
 }
 
 /// The system with each PCIe link of a GPU or an interface as fast as the fastest of its like, and what differs.

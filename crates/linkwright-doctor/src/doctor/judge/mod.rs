@@ -20,4 +20,4 @@ pub use case::{Case, MeasuredRow};
 pub use cause::{Candidate, Cause};
 pub use change::{Change, Worn, WornPart};
 pub use mended::{MendedLink, mended};
-pub use verdict::{JudgedCause, JudgedRow, Kind, Verdict, judge};
+pub use verdict::{JudgedCause, JudgedRow, Kind, Verdict, judge, narrow_causes};

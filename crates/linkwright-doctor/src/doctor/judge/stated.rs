@@ -165,10 +165,7 @@ fn channels(case: &Case<'_>) -> Option<Candidate> {
 fn pcie(case: &Case<'_>) -> Option<Candidate> {
     if let Some(link) = case.narrow.first() {
         let change = Change { as_described: true, ..Change::of_settings(case.settings) };
-        let text = format!(
-            "The PCIe link of {} carries {:.1} GB/s, and that of its like {:.1} GB/s",
-            link.device, link.was, link.like
-        );
+        let text = link.to_string();
         return Some(Candidate::guessed(Cause::PcieNarrow, text, Some(change)));
     }
     let of_gpus =

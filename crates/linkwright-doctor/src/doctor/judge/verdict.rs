@@ -8,6 +8,7 @@ use super::change::{Change, ChangeError, Job};
 use super::fit::{Against, against, median_ratio, misfit};
 use super::guesses::guesses;
 use super::lacking::lacking;
+use super::mended::MendedLink;
 use super::stated::stated;
 use crate::collectives::accuracy::{Measurable, TimeAsked, error_bars};
 use crate::collectives::baselines::{Expectation, Version, release_on};
@@ -104,6 +105,31 @@ pub struct Verdict {
     pub rows: Vec<JudgedRow>,
     /// The causes that were looked at, the first one first.
     pub causes: Vec<JudgedCause>,
+}
+
+/// The causes of links that are slower than their like, where nothing was run.
+#[must_use]
+pub fn narrow_causes(links: &[MendedLink]) -> Vec<JudgedCause> {
+    let cause = |link: &MendedLink| {
+        JudgedCause::unplayed(Candidate::guessed(Cause::PcieNarrow, link.to_string(), None))
+    };
+    links.iter().map(cause).collect()
+}
+
+impl JudgedCause {
+    /// A cause of which only its words are known.
+    fn unplayed(candidate: Candidate) -> Self {
+        Self {
+            cause: candidate.cause,
+            text: candidate.text,
+            line: candidate.line,
+            cost: None,
+            bus_bandwidth: None,
+            explains: None,
+            look: candidate.look,
+            command: candidate.command,
+        }
+    }
 }
 
 /// A candidate with what it takes.
@@ -355,14 +381,10 @@ fn told(
         let explains = (!case.rows.is_empty() && it.misfit.is_finite() && before > 0.0)
             .then(|| (1.0 - it.misfit / before).max(0.0));
         causes.push(JudgedCause {
-            cause: it.candidate.cause,
-            text: it.candidate.text.clone(),
-            line: it.candidate.line.clone(),
             cost,
             bus_bandwidth: largest(&it.times).map(|row| row.bus_bandwidth),
             explains,
-            look: it.candidate.look.clone(),
-            command: it.candidate.command.clone(),
+            ..JudgedCause::unplayed(it.candidate.clone())
         });
     }
     causes
@@ -401,14 +423,9 @@ fn old_release(
     );
     let guess = Candidate::guessed(Cause::OldVersion, text, None);
     Ok(Some(JudgedCause {
-        cause: Cause::OldVersion,
-        text: guess.text,
-        line,
         cost: Some(cost),
         bus_bandwidth: Some(old.bus_bandwidth),
-        explains: None,
-        look: guess.look,
-        command: guess.command,
+        ..JudgedCause::unplayed(Candidate { line, ..guess })
     }))
 }
 
