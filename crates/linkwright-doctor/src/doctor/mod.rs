@@ -5,3 +5,4 @@
 //! machine, and plays each cause that the files allow.
 
 pub mod evidence;
+pub mod read;
