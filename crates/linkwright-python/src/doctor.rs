@@ -41,10 +41,10 @@ impl Evidence {
         read.map_err(errors::input)
     }
 
-    fn with<T>(&self, run: usize, of: impl FnOnce(&Subject<'_>) -> PyResult<T>) -> PyResult<T> {
+    fn with<T>(&self, run: i128, of: impl FnOnce(&Subject<'_>) -> PyResult<T>) -> PyResult<T> {
         let all = subjects(&self.0);
         let none = || PyIndexError::new_err(format!("there are {} runs, and no {run}", all.len()));
-        of(all.get(run).ok_or_else(none)?)
+        of(usize::try_from(run).ok().and_then(|run| all.get(run)).ok_or_else(none)?)
     }
 }
 
@@ -132,7 +132,7 @@ impl Evidence {
     /// Raises:
     ///     IndexError: If there is no such run.
     #[pyo3(signature = (run: "int"))]
-    fn hints(&self, #[pyo3(from_py_with = given)] run: usize) -> PyResult<String> {
+    fn hints(&self, #[pyo3(from_py_with = given)] run: i128) -> PyResult<String> {
         self.with(run, |subject| json(&Hints::of(subject)))
     }
 
@@ -175,7 +175,7 @@ impl Evidence {
     fn judge(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = given)] run: usize,
+        #[pyo3(from_py_with = given)] run: i128,
         #[pyo3(from_py_with = given)] system: &System,
         #[pyo3(from_py_with = given)] gpus: Vec<i128>,
         #[pyo3(from_py_with = given)] collective: Option<&str>,

@@ -53,14 +53,14 @@ pub fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
     let mut alone: Option<DebugLog> = None;
     for run in evidence.runs.iter().filter(|run| run.tests.is_none()) {
         match &mut alone {
-            Some(all) => all.merge(&run.debug),
+            Some(all) => all.merge(run.debug.clone()),
             None => alone = Some(run.debug.clone()),
         }
     }
     let debug = |own: Option<&DebugLog>| {
         let mut debug = own.cloned().unwrap_or_default();
         if let Some(alone) = &alone {
-            debug.merge(alone);
+            debug.merge(alone.clone());
         }
         debug
     };

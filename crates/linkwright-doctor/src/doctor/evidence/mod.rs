@@ -2,11 +2,19 @@
 
 mod connection;
 mod debug;
+mod file;
+mod inspected;
+mod inspector;
 mod line;
+mod merge;
 
 pub use connection::{Connection, Connections, Transport};
 pub use debug::{
     Channels, Choice, DebugLog, DirectRefusal, Interfaces, Place, SearchedGraph, TopologyLine,
     Warning,
 };
+pub use file::{Evidence, Format, Graph, PairMatrices, ReadFile, Run};
+pub use inspected::Inspected;
+pub(in crate::doctor) use inspected::Report;
+pub use inspector::{InspectorRow, InspectorRun};
 pub use line::Line;
