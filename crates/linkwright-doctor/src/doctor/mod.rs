@@ -4,5 +4,6 @@
 //! Inspector's figures and matrices of pairs. A judgement sets them beside what NCCL should take on the same
 //! machine, and plays each cause that the files allow.
 
+pub mod ask;
 pub mod evidence;
 pub mod judge;
