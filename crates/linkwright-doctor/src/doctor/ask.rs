@@ -11,9 +11,9 @@ use crate::system::System;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Run {
     /// What nccl-tests printed; None where it did not run.
-    pub table: Option<NcclTestsLog>,
+    pub tests: Option<NcclTestsLog>,
     /// What NCCL said; empty where nothing was asked of it.
-    pub log: DebugLog,
+    pub debug: DebugLog,
 }
 
 /// A system by its own description, and as it should be.
@@ -45,8 +45,8 @@ pub fn case_of<'a>(
     gpus: &'a [usize],
     collective: Collective,
 ) -> Case<'a> {
-    let table = run.table.as_ref();
-    let of_log = run.log.version.as_ref().map(|(version, _)| version);
+    let table = run.tests.as_ref();
+    let of_log = run.debug.version.as_ref().map(|(version, _)| version);
     let named = of_log.or_else(|| table?.version.as_ref());
     let version: Option<Version> = named.and_then(|version| version.parse().ok());
     let settings = Settings { version, ..Settings::default() };
@@ -58,7 +58,7 @@ pub fn case_of<'a>(
         collective,
         settings: table.map_or(settings, |table| table.with_what_ran(&settings)),
         rows: table.map_or_else(Vec::new, rows),
-        log: &run.log,
+        log: &run.debug,
         threshold: None,
     }
 }

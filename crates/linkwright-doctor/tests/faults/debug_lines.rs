@@ -161,15 +161,12 @@ impl Writer<'_> {
             );
             self.say("gdr-refused", &text);
         }
-        if self.said.has_multicast || !self.run.settings.nvls {
-            // Where it is switched off nothing is asked of the driver.
-            if self.run.settings.nvls {
-                let text = format!("NVLS multicast support is available on dev {}", self.place().1);
-                self.say("multicast", &text);
-            }
-        } else {
-            let text = format!("NVLS multicast support is not available on dev {}", self.place().1);
-            self.say("multicast", &text);
+        // Where it is switched off nothing is asked of the driver.
+        if self.run.settings.nvls || self.run.lacks_multicast {
+            let no = if self.said.has_multicast { "" } else { "not " };
+            let text = format!("NVLS multicast support is {no}available on dev {}", self.place().1);
+            let count = if self.minor() == 27 { " (NVLS_NCHANNELS 16)" } else { "" };
+            self.say("multicast", &format!("{text}{count}"));
         }
         if self.run.shows_graph {
             for (form, text) in topology_lines::system(self.run) {

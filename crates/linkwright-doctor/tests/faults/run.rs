@@ -1,12 +1,17 @@
 //! A run on a system that may be at fault, and what it takes.
 
+use std::sync::Arc;
+
 use linkwright_collectives::collectives::Collective;
 use linkwright_collectives::collectives::baselines::expect::expect_worn;
 use linkwright_collectives::collectives::baselines::{Expectation, Settings, Version};
 use linkwright_collectives::collectives::schedule::time::Processes;
-use linkwright_ground::units::Bytes;
+use linkwright_ground::units::{Bandwidth, Bytes, Picoseconds};
+use linkwright_system::system::fabric::{LinkRate, single_switch};
 use linkwright_system::system::test_support::{alone, on_one_switch};
-use linkwright_system::system::{System, Wire, Wiring};
+use linkwright_system::system::{
+    ExportFormat, ImportOptions, PortOrder, Server, System, Wire, Wiring, export, import,
+};
 
 use super::noise::Noise;
 
@@ -48,6 +53,8 @@ pub struct Run {
     pub is_far: bool,
     /// Whether the driver refuses access between GPUs.
     pub refuses_peers: bool,
+    /// Whether the driver or the fabric manager offers no multicast.
+    pub lacks_multicast: bool,
     /// Whether `NCCL_DEBUG_SUBSYS` has GRAPH.
     pub shows_graph: bool,
     /// Whether it has TUNING.
@@ -85,6 +92,7 @@ impl Run {
             has_peermem: true,
             is_far: false,
             refuses_peers: false,
+            lacks_multicast: false,
             shows_graph: false,
             shows_choices: false,
             is_debugged: true,
@@ -103,6 +111,16 @@ impl Run {
         let [least, most] = self.sizes;
         let sizes = std::iter::successors(Some(least), |size| Some(size * 4));
         sizes.take_while(|size| *size <= most).map(Bytes).collect()
+    }
+
+    /// The same on the sound system, with nothing set.
+    pub fn sound(&self) -> Self {
+        let settings = Settings {
+            version: self.settings.version,
+            processes: self.settings.processes,
+            ..Settings::default()
+        };
+        Self { system: self.sound.clone(), slow: None, settings, ..self.clone() }
     }
 
     /// What the model takes of it, without noise.
@@ -137,6 +155,27 @@ impl Slow {
             }
             Self::Uplinks => wire.is_network(),
         }
+    }
+}
+
+impl Run {
+    /// The machine that is asked about: NCCL's dump of the first server where there is one, else the sound one.
+    pub fn asked(&self) -> System {
+        if !self.has_dump {
+            return self.sound.clone();
+        }
+        let own = self.system.kind_of(0).server();
+        let text = export(own, ExportFormat::NcclXml).unwrap().text;
+        let server = import("topology.xml", &text, None, &ImportOptions::default()).unwrap();
+        let server: Arc<Server> = Arc::new(server);
+        if self.system.servers() == 1 {
+            return System::of_server(server);
+        }
+        let rows = [(server, self.system.servers())];
+        let bandwidth = Bandwidth(gigabits(own.name()) * 125_000_000);
+        let rate = LinkRate { bandwidth, latency: Picoseconds(600_000) };
+        let fabric = single_switch(System::ports_for(&rows).unwrap(), rate).unwrap();
+        System::new(&rows, fabric, PortOrder::Plain).unwrap()
     }
 }
 

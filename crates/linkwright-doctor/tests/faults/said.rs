@@ -61,7 +61,7 @@ impl Said {
             Settings { algorithm: Some(ExpectedAlgorithm::Ring), protocol: None, ..run.settings };
         let all = Collective::AllReduce;
         let explained = explain(&run.system, &run.gpus, &run.settings).unwrap();
-        let has_multicast = explained.nvls_channels > 0;
+        let has_multicast = explained.nvls_channels > 0 && !run.lacks_multicast;
         let channels = [explained.channels, explained.nvls_channels];
         let told =
             channel_interfaces(&run.system, &run.gpus, all, Bytes(1 << 30), &settings).unwrap();

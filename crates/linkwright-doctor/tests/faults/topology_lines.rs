@@ -85,7 +85,9 @@ impl Tree<'_> {
                 if kind == DeviceKind::Nic {
                     let speed = port_speed(&server.devices()[other]);
                     let speed = speed.map_or(25.0, |it| it.as_gigabytes_per_second());
-                    let name = self.id("NET", number & 0xff);
+                    let nics = self.run.system.kind_of(0).nics();
+                    let own = nics.iter().position(|nic| *nic == other).unwrap_or(0);
+                    let name = self.id("NET", own as u32);
                     let asic = if self.is_old { "" } else { "0/" };
                     let text = format!(
                         "{:deeper$}+ NET[{speed:.1}] - {name} ({asic}1234567890abcdef/1/{speed:.6})",

@@ -22,6 +22,11 @@ const UNMEASURED: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)]
 const EXPLAINED: f64 = 0.5;
 /// A cause costs something from this ratio of times on.
 const COSTS: f64 = 1.1;
+/// A cause that a line states is named within the error of the expected times, too, where it costs this ratio of times and
+/// leaves at most half of the gap.
+const DEAR: f64 = 1.15;
+/// Guesses that are as near as this to each other are not told apart.
+const ALIKE: f64 = 1.3;
 /// A release is old that takes so much longer than the newest.
 const OLD: f64 = 1.25;
 /// A cause whose share was fitted has to be nearer by this part than one with nothing to fit.
@@ -152,7 +157,7 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
     }
     let played = played(&job, case, candidates, &sizes, &errors);
     let before = misfit(&gaps);
-    if is_gap {
+    if is_gap || is_stated_gap(case, &sound, &played, &gaps) {
         return Ok(of_gap(case, &sound, played, before, verdict));
     }
     let costly = |it: &&Played| {
@@ -183,6 +188,24 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
     Ok(verdict(Kind::Healthy, headline, Vec::new()))
 }
 
+/// Whether a line states a dear cause whose times are nearer to the measured ones than those of a sound system.
+fn is_stated_gap(
+    case: &Case<'_>,
+    sound: &[Expectation],
+    played: &[Played],
+    gaps: &[Against],
+) -> bool {
+    let large: Vec<Against> = large(case, gaps).collect();
+    let is_slow = median_ratio(&large).is_some_and(|ratio| ratio >= COSTS);
+    let is_it = |it: &Played| {
+        it.candidate.is_stated()
+            && it.candidate.cause != Cause::OldVersion
+            && it.misfit <= EXPLAINED * misfit(gaps)
+            && cost(it, sound).is_some_and(|cost| cost >= DEAR)
+    };
+    case.threshold.is_none() && is_slow && played.iter().any(is_it)
+}
+
 /// Names the first cause of a gap.
 fn of_gap(
     case: &Case<'_>,
@@ -208,6 +231,7 @@ fn of_gap(
         (Some(line), _) => Some(line),
         (None, time) => by_line.filter(helps).or(time),
     };
+    let also = first.and_then(|first| other_network(first, &played));
     let first = first.map(|it| it.candidate.cause);
     let unplayed = played.iter().find(|it| it.times.is_empty()).map(|it| it.candidate.cause);
     let causes = told(case, sound, &played, before);
@@ -215,7 +239,7 @@ fn of_gap(
     match first.or(unplayed) {
         Some(first) => {
             let causes = first_of(causes, first);
-            let headline = format!("{gap} {}.", causes[0].text);
+            let headline = format!("{gap} {}{}.", causes[0].text, also.unwrap_or_default());
             verdict(Kind::Cause, headline, causes)
         }
         None => verdict(
@@ -224,6 +248,17 @@ fn of_gap(
             causes,
         ),
     }
+}
+
+/// Says that times do not tell one slow server from all of them, where they do not.
+fn other_network(first: &Played, played: &[Played]) -> Option<&'static str> {
+    let (other, text) = match first.candidate.cause {
+        Cause::SlowServer => (Cause::SlowNetwork, ", or that of all servers: times do not tell"),
+        Cause::SlowNetwork => (Cause::SlowServer, ", or that of one alone: times do not tell"),
+        _ => return None,
+    };
+    let is_alike = |it: &Played| it.candidate.cause == other && it.misfit <= ALIKE * first.misfit;
+    (!first.candidate.is_stated() && played.iter().any(is_alike)).then_some(text)
 }
 
 impl Candidate {
