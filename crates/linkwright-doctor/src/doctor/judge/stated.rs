@@ -6,7 +6,9 @@ use super::cause::{Candidate, Cause};
 use super::change::Change;
 use super::stated_network;
 use crate::collectives::Protocol;
-use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, Version};
+use crate::collectives::baselines::{
+    CrossNic, ExpectedAlgorithm, Settings, Version, explain,
+};
 use crate::diagnostic::{Named as _, shown};
 use crate::doctor::evidence::{DebugLog, Line, Transport};
 use crate::units::Bytes;
@@ -82,6 +84,10 @@ fn peer(case: &Case<'_>) -> Option<Candidate> {
 
 fn nvls(case: &Case<'_>) -> Option<Candidate> {
     let log = case.log;
+    let sound = explain(case.system, case.gpus, &case.settings).ok()?;
+    if sound.nvls_channels == 0 {
+        return None;
+    }
     let set = variable(log, "NCCL_NVLS_ENABLE", &["0"])
         .map(|(_, line)| ("NCCL_NVLS_ENABLE=0 is set", line));
     let absent = log.nvls.as_ref().filter(|(is_there, _)| !is_there);

@@ -25,6 +25,8 @@ const COSTS: f64 = 1.1;
 /// A cause that a line states is named within the error of the expected times, too, where it costs this ratio of times and
 /// leaves at most half of the gap.
 const DEAR: f64 = 1.15;
+/// Times that are off by this part of their errors, on the mean, are explained.
+const EXACT: f64 = 0.5;
 /// Guesses that are as near as this to each other are not told apart.
 const ALIKE: f64 = 1.3;
 /// A release is old that takes so much longer than the newest.
@@ -148,15 +150,17 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
         return Ok(verdict(Kind::NoVerdict, format!("No verdict: {why}."), Vec::new()));
     }
     let is_gap = has_gap(case, &gaps);
-    let mut candidates = stated(case);
-    if is_gap {
-        let ratio = ratio_of_large(case, &gaps);
-        let named: Vec<Cause> = candidates.iter().map(|it| it.cause).collect();
-        let others = guesses(case, ratio).into_iter().filter(|it| !named.contains(&it.cause));
-        candidates.extend(others);
-    }
-    let played = played(&job, case, candidates, &sizes, &errors);
+    let candidates = stated(case);
+    let named: Vec<Cause> = candidates.iter().map(|it| it.cause).collect();
+    let mut played = played(&job, case, candidates, &sizes, &errors);
     let before = misfit(&gaps);
+    // Where a stated cause leaves nothing to explain no other is looked for.
+    let is_explained = |it: &Played| it.misfit <= EXACT.min(EXPLAINED * before);
+    if is_gap && !played.iter().any(is_explained) {
+        let others = guesses(case, ratio_of_large(case, &gaps));
+        let others = others.into_iter().filter(|it| !named.contains(&it.cause)).collect();
+        played.extend(self::played(&job, case, others, &sizes, &errors));
+    }
     if is_gap || is_stated_gap(case, &sound, &played, &gaps) {
         return Ok(of_gap(case, &sound, played, before, verdict));
     }
@@ -195,13 +199,18 @@ fn is_stated_gap(
     played: &[Played],
     gaps: &[Against],
 ) -> bool {
-    let large: Vec<Against> = large(case, gaps).collect();
-    let is_slow = median_ratio(&large).is_some_and(|ratio| ratio >= COSTS);
+    let own: Vec<Against> = large(case, gaps).collect();
+    let is_slow = median_ratio(&own).is_some_and(|ratio| ratio >= COSTS);
+    let is_nearer = |it: &Played| {
+        let errors: Vec<f64> = gaps.iter().map(|gap| gap.error.exp_m1()).collect();
+        let with: Vec<Against> = large(case, &against(&case.rows, &it.times, &errors)).collect();
+        !with.is_empty() && misfit(&with) <= EXPLAINED * misfit(&own)
+    };
     let is_it = |it: &Played| {
         it.candidate.is_stated()
             && it.candidate.cause != Cause::OldVersion
-            && it.misfit <= EXPLAINED * misfit(gaps)
             && cost(it, sound).is_some_and(|cost| cost >= DEAR)
+            && is_nearer(it)
     };
     case.threshold.is_none() && is_slow && played.iter().any(is_it)
 }
@@ -222,7 +231,8 @@ fn of_gap(
         own.min_by(|a, b| weight(a).total_cmp(&weight(b)))
     };
     let explains = |it: &&Played| it.misfit <= EXPLAINED * before;
-    let (by_line, by_time) = (best(true), best(false));
+    let by_line = best(true);
+    let by_time = best(false).map(|best| likeliest(best, &played, weight));
     let helps = |it: &&Played| {
         it.misfit < 0.95 * before && cost(it, sound).is_some_and(|cost| cost >= COSTS)
     };
@@ -231,7 +241,7 @@ fn of_gap(
         (Some(line), _) => Some(line),
         (None, time) => by_line.filter(helps).or(time),
     };
-    let also = first.and_then(|first| other_network(first, &played));
+    let also = first.map(|first| others_alike(first, &played, weight));
     let first = first.map(|it| it.candidate.cause);
     let unplayed = played.iter().find(|it| it.times.is_empty()).map(|it| it.candidate.cause);
     let causes = told(case, sound, &played, before);
@@ -250,15 +260,47 @@ fn of_gap(
     }
 }
 
-/// Says that times do not tell one slow server from all of them, where they do not.
-fn other_network(first: &Played, played: &[Played]) -> Option<&'static str> {
-    let (other, text) = match first.candidate.cause {
-        Cause::SlowServer => (Cause::SlowNetwork, ", or that of all servers: times do not tell"),
-        Cause::SlowNetwork => (Cause::SlowServer, ", or that of one alone: times do not tell"),
-        _ => return None,
+/// What is slow by itself, and times hardly tell apart: the likeliest first.
+const SLOW: [(Cause, &str); 4] = [
+    (Cause::SlowServer, "a slow network of one server"),
+    (Cause::SlowNetwork, "a slow network of all servers"),
+    (Cause::SlowGpu, "one slow GPU"),
+    (Cause::SlowLinks, "slow links between all GPUs"),
+];
+
+/// The likeliest of the guesses that are about as near as the nearest.
+fn likeliest<'a>(
+    best: &'a Played,
+    played: &'a [Played],
+    weight: impl Fn(&Played) -> f64,
+) -> &'a Played {
+    let place = |it: &Played| SLOW.iter().position(|(cause, _)| *cause == it.candidate.cause);
+    if place(best).is_none() {
+        return best;
+    }
+    let alike = played.iter().filter(|it| {
+        !it.candidate.is_stated() && place(it).is_some() && weight(it) <= ALIKE * weight(best)
+    });
+    let order = |it: &&Played| (place(it), (weight(it) * 1e6) as u64);
+    alike.min_by_key(order).unwrap_or(best)
+}
+
+/// Says which other guesses times do not tell from the first.
+fn others_alike(first: &Played, played: &[Played], weight: impl Fn(&Played) -> f64) -> String {
+    let is_slow = |cause: Cause| SLOW.iter().any(|(known, _)| *known == cause);
+    if first.candidate.is_stated() || !is_slow(first.candidate.cause) {
+        return String::new();
+    }
+    let is_alike = |cause: Cause| {
+        let mut of = played.iter().filter(|it| it.candidate.cause == cause);
+        cause != first.candidate.cause && of.any(|it| weight(it) <= ALIKE * weight(first))
     };
-    let is_alike = |it: &Played| it.candidate.cause == other && it.misfit <= ALIKE * first.misfit;
-    (!first.candidate.is_stated() && played.iter().any(is_alike)).then_some(text)
+    let others = SLOW.iter().filter(|(cause, _)| is_alike(*cause));
+    let others: Vec<&str> = others.map(|(_, text)| *text).collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    format!("; times do not tell this from {}", others.join(" or "))
 }
 
 impl Candidate {
