@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use linkwright::collectives::baselines::Settings;
 use linkwright::diagnostic::{Diagnosis, InputError, Position};
-use linkwright::doctor::ask::{Hints, Subject, subjects};
+use linkwright::doctor::ask::{Hints, Machine, Subject, subjects};
 use linkwright::doctor::evidence::Evidence as Core;
 use linkwright::doctor::judge::{Case, judge, mended, narrow_causes};
 use linkwright::doctor::read::read_file;
@@ -23,7 +23,11 @@ use crate::worker::interruptible;
 /// Collects what files say of runs of NCCL; `linkwright.doctor.diagnose` judges them.
 #[pyclass(module = "linkwright")]
 #[derive(Default)]
-pub struct Evidence(Core);
+pub struct Evidence {
+    core: Core,
+    /// The runs, once they were asked for after the last file.
+    subjects: OnceLock<Arc<Vec<Subject>>>,
+}
 
 impl Evidence {
     fn take(
@@ -32,19 +36,24 @@ impl Evidence {
         name: &str,
         from: impl BufRead + Send + 'static,
     ) -> PyResult<()> {
-        let (name, mut core) = (name.to_owned(), std::mem::take(&mut self.0));
+        let (name, mut core) = (name.to_owned(), std::mem::take(&mut self.core));
         let (read, core) = interruptible(py, move || {
             let read = read_file(&name, from, &mut core);
             (read, core)
         })?;
-        self.0 = core;
+        (self.core, self.subjects) = (core, OnceLock::new());
         read.map_err(errors::input)
     }
 
-    fn with<T>(&self, run: i128, of: impl FnOnce(&Subject<'_>) -> PyResult<T>) -> PyResult<T> {
-        let all = subjects(&self.0);
-        let none = || PyIndexError::new_err(format!("there are {} runs, and no {run}", all.len()));
-        of(usize::try_from(run).ok().and_then(|run| all.get(run)).ok_or_else(none)?)
+    fn all(&self) -> &Arc<Vec<Subject>> {
+        self.subjects.get_or_init(|| Arc::new(subjects(&self.core)))
+    }
+
+    /// The number of a run that is there.
+    fn number(&self, run: i128) -> PyResult<usize> {
+        let count = self.all().len();
+        let there = usize::try_from(run).ok().filter(|run| *run < count);
+        there.ok_or_else(|| PyIndexError::new_err(format!("there are {count} runs, and no {run}")))
     }
 }
 
@@ -105,13 +114,13 @@ impl Evidence {
     /// Counts the runs. NCCL's lines without a table belong to the runs with one, or are one together.
     #[getter]
     fn runs(&self) -> usize {
-        subjects(&self.0).len()
+        self.all().len()
     }
 
     /// Says what was skipped or looks wrong, each with its file and line.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        let of_file = self.0.files.iter().flat_map(|file| {
+        let of_file = self.core.files.iter().flat_map(|file| {
             let note = |(line, text): &(u64, String)| format!("{}:{line}: {text}", file.name);
             file.notes.iter().map(note)
         });
@@ -121,7 +130,7 @@ impl Evidence {
     /// Names the files that describe a machine, in their order.
     #[getter]
     fn machines(&self) -> Vec<&str> {
-        self.0.machines.iter().map(|(file, _)| file.as_str()).collect()
+        self.core.machines.iter().map(|(file, _)| file.as_str()).collect()
     }
 
     /// Says what a run tells of its machine, as JSON.
@@ -133,7 +142,7 @@ impl Evidence {
     ///     IndexError: If there is no such run.
     #[pyo3(signature = (run: "int"))]
     fn hints(&self, #[pyo3(from_py_with = given)] run: i128) -> PyResult<String> {
-        self.with(run, |subject| json(&Hints::of(subject)))
+        json(&Hints::of(&self.all()[self.number(run)?]))
     }
 
     /// Judges a run on a system, as JSON.
@@ -199,29 +208,14 @@ impl Evidence {
         let asked = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, reduced)?;
         let asked = with_interfaces(asked, cross_nic, [pxn, gpudirect])?;
         let asked = Settings { link_bandwidth, network_bandwidth, ..asked };
-        let described = Arc::clone(system.core());
-        let case = self.with(run, |subject| {
-            let unnamed = || Diagnosis::of("nothing says which collective ran").remedy("name it");
-            let wanted = subject.collective(collective);
-            let collective = wanted.ok_or_else(|| errors::collective(unnamed()))?;
-            let other = subject.tests.and_then(|it| it.other_machine(&described, &gpus));
-            Ok((collective, subject.stock(&asked), subject.rows(), other, subject.debug.clone()))
-        })?;
+        let machine = Machine::of(Arc::clone(system.core()));
+        let (run, all) = (self.number(run)?, Arc::clone(self.all()));
+        let unnamed = || Diagnosis::of("nothing says which collective ran").remedy("name it");
+        let wanted =
+            all[run].collective(collective).ok_or_else(|| errors::collective(unnamed()))?;
         let found = interruptible(py, move || {
-            let (collective, settings, rows, other, log) = case;
-            let (sound, narrow) = mended(&described);
-            judge(&Case {
-                system: &sound,
-                narrow: &narrow,
-                described: &described,
-                gpus: &gpus,
-                collective,
-                settings,
-                rows,
-                other_machine: other.map(|it| it.text),
-                log: &log,
-                threshold,
-            })
+            let case = all[run].case(&machine, &gpus, wanted, &asked);
+            judge(&Case { threshold, ..case })
         })?;
         json(&found.map_err(errors::collective)?)
     }
@@ -237,6 +231,6 @@ impl Evidence {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Evidence: {} files, {} runs>", self.0.files.len(), self.runs())
+        format!("<Evidence: {} files, {} runs>", self.core.files.len(), self.runs())
     }
 }

@@ -1,15 +1,16 @@
 //! Puts the question of a run: what it ran, on which GPUs, and how NCCL runs where nobody sets anything.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::evidence::{DebugLog, Evidence, InspectorRow, InspectorRun, Line};
-use super::judge::MeasuredRow;
+use super::evidence::{DebugLog, Evidence, InspectorRow, InspectorRun, Line, Run};
+use super::judge::{Case, MeasuredRow, MendedLink, mended};
 use crate::collectives::Collective;
 use crate::collectives::baselines::Settings;
 use crate::collectives::nccl_tests::{NcclTestsLog, Row, preset_with};
-use crate::system::gpus;
+use crate::system::{System, gpus};
 use crate::units::Bytes;
 
 /// What a run says of its machine.
@@ -35,13 +36,39 @@ pub struct Hints {
 
 /// A run that can be judged: one of nccl-tests, of NCCL Inspector, or of NCCL's lines alone.
 #[derive(Debug, Clone)]
-pub struct Subject<'a> {
+pub struct Subject {
     /// The table of nccl-tests.
-    pub tests: Option<&'a NcclTestsLog>,
+    pub tests: Option<NcclTestsLog>,
     /// What NCCL Inspector measured.
-    pub inspector: Option<&'a InspectorRun>,
+    pub inspector: Option<InspectorRun>,
     /// NCCL's lines, those of files without a table included.
     pub debug: DebugLog,
+}
+
+/// A system by its own description, and as it should be.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// All PCIe links as fast as their like.
+    pub system: System,
+    /// What differs.
+    pub narrow: Vec<MendedLink>,
+    /// The description.
+    pub described: Arc<System>,
+}
+
+impl Machine {
+    /// Mends what its own description has slower than its like.
+    #[must_use]
+    pub fn of(described: Arc<System>) -> Self {
+        let (system, narrow) = mended(&described);
+        Self { system, narrow, described }
+    }
+}
+
+impl From<Run> for Subject {
+    fn from(Run { tests, debug }: Run) -> Self {
+        Self { tests, inspector: None, debug }
+    }
 }
 
 /// The runs of all files.
@@ -49,7 +76,7 @@ pub struct Subject<'a> {
 /// NCCL's lines that stand alone, as each rank writes them into a file of its own, belong to the runs that measured
 /// something, where these say nothing themselves. Else they are one run.
 #[must_use]
-pub fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
+pub fn subjects(evidence: &Evidence) -> Vec<Subject> {
     let mut alone: Option<DebugLog> = None;
     for run in evidence.runs.iter().filter(|run| run.tests.is_none()) {
         match &mut alone {
@@ -57,32 +84,30 @@ pub fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
             None => alone = Some(run.debug.clone()),
         }
     }
-    let debug = |own: Option<&DebugLog>| {
-        let mut debug = own.cloned().unwrap_or_default();
-        if let Some(alone) = &alone {
-            debug.merge(alone.clone());
-        }
-        debug
-    };
-    let tests = evidence.runs.iter().filter_map(|run| Some((run.tests.as_ref()?, &run.debug)));
-    let mut found: Vec<Subject<'_>> = tests
-        .map(|(tests, own)| Subject { tests: Some(tests), inspector: None, debug: debug(Some(own)) })
-        .collect();
-    found.extend(evidence.inspector.iter().filter(|run| !run.rows.is_empty()).map(|run| {
-        Subject { tests: None, inspector: Some(run), debug: debug(None) }
+    let with_tests = evidence.runs.iter().filter(|run| run.tests.is_some());
+    let mut found: Vec<Subject> = with_tests.map(|run| Subject::from(run.clone())).collect();
+    let inspected = evidence.inspector.iter().filter(|run| !run.rows.is_empty());
+    found.extend(inspected.map(|run| Subject {
+        tests: None,
+        inspector: Some(run.clone()),
+        debug: DebugLog::default(),
     }));
-    if found.is_empty() {
-        found.extend(alone.map(|debug| Subject { tests: None, inspector: None, debug }));
+    match alone {
+        Some(debug) if found.is_empty() => {
+            found.push(Subject { tests: None, inspector: None, debug });
+        }
+        Some(alone) => found.iter_mut().for_each(|it| it.debug.merge(alone.clone())),
+        None => {}
     }
     found
 }
 
-impl Subject<'_> {
+impl Subject {
     /// The collective of a name, else that of the run; those with a root have the first rank.
     #[must_use]
     pub fn collective(&self, name: Option<&str>) -> Option<Collective> {
-        let of_inspector = || Some(self.inspector?.collective.as_str());
-        let of_run = self.tests.and_then(NcclTestsLog::collective).or_else(of_inspector);
+        let of_inspector = || Some(self.inspector.as_ref()?.collective.as_str());
+        let of_run = self.tests.as_ref().and_then(NcclTestsLog::collective).or_else(of_inspector);
         Collective::named(name.or(of_run)?, 0)
     }
 
@@ -90,14 +115,38 @@ impl Subject<'_> {
     /// says stays.
     #[must_use]
     pub fn stock(&self, asked: &Settings) -> Settings {
-        let told = self.tests.map_or(*asked, |it| it.with_what_ran(asked));
+        let told = self.tests.as_ref().map_or(*asked, |it| it.with_what_ran(asked));
         let named = self.version().and_then(|it| it.parse().ok());
         Settings { version: told.version.or(named), ..told }
     }
 
+    /// Asks about the run on GPUs of a machine, by their ids; `asked` is what was set beside it.
+    #[must_use]
+    pub fn case<'a>(
+        &'a self,
+        machine: &'a Machine,
+        gpus: &'a [usize],
+        collective: Collective,
+        asked: &Settings,
+    ) -> Case<'a> {
+        let other = self.tests.as_ref().and_then(|it| it.other_machine(&machine.described, gpus));
+        Case {
+            system: &machine.system,
+            narrow: &machine.narrow,
+            described: &machine.described,
+            gpus,
+            collective,
+            settings: self.stock(asked),
+            rows: self.rows(),
+            other_machine: other.map(|it| it.text),
+            log: &self.debug,
+            threshold: None,
+        }
+    }
+
     fn version(&self) -> Option<String> {
         let of_log = self.debug.version.as_ref().map(|(version, _)| version.clone());
-        of_log.or_else(|| self.tests.and_then(|it| it.version.clone()))
+        of_log.or_else(|| self.tests.as_ref().and_then(|it| it.version.clone()))
     }
 
     /// The sizes that were measured.
@@ -119,19 +168,20 @@ impl Subject<'_> {
             };
             run.rows.iter().map(row).collect()
         };
-        self.tests.map(of_tests).or_else(|| self.inspector.map(of_inspector)).unwrap_or_default()
+        let of_tests = self.tests.as_ref().map(of_tests);
+        of_tests.or_else(|| self.inspector.as_ref().map(of_inspector)).unwrap_or_default()
     }
 }
 
 impl Hints {
     /// Those of a run.
     #[must_use]
-    pub fn of(subject: &Subject<'_>) -> Self {
-        let (tests, log) = (subject.tests, &subject.debug);
+    pub fn of(subject: &Subject) -> Self {
+        let (tests, log) = (subject.tests.as_ref(), &subject.debug);
         let gpu = tests.and_then(|it| it.gpus.first().cloned());
         let devices = devices(log);
         let of_inspector = || {
-            let run = subject.inspector?;
+            let run = subject.inspector.as_ref()?;
             let hosts = run.nodes.unwrap_or(run.hosts.len().max(1) as u32).max(1);
             Some(vec![(run.ranks / hosts) as usize; hosts as usize])
         };

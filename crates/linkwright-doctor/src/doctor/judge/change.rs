@@ -1,10 +1,11 @@
 //! Changes of a system and of its settings, and what a collective takes then.
 
+use super::mended::narrowed;
 use crate::collectives::Collective;
 use crate::collectives::baselines::expect::expect_worn;
 use crate::collectives::baselines::{ExpectError, Expectation, Settings};
 use crate::diagnostic::{Diagnose, Diagnosis};
-use crate::system::{DeviceKind, PartError, System, Wire, Wiring};
+use crate::system::{PartError, System, Wire, Wiring};
 use crate::units::Bytes;
 
 /// The wires that carry less than they should.
@@ -16,8 +17,6 @@ pub enum WornPart {
     Network,
     /// The wires between GPUs: NVLink or xGMI, else PCIe.
     BetweenGpus,
-    /// The PCIe wires of a device of every server, by its name.
-    PcieOf(String),
 }
 
 /// Wires that carry a part of what they should.
@@ -40,6 +39,9 @@ pub struct Change {
     pub without: Vec<String>,
     /// These wires carry less.
     pub worn: Vec<Worn>,
+    /// The PCIe link of these GPUs and interfaces, by their names on every server, carries a part of what it should, and
+    /// the library knows it.
+    pub narrow: Vec<(String, f64)>,
     /// The system is as its own description has it.
     pub as_described: bool,
 }
@@ -48,7 +50,8 @@ impl Change {
     /// Changes the settings alone.
     #[must_use]
     pub fn of_settings(settings: Settings) -> Self {
-        Self { settings, without: Vec::new(), worn: Vec::new(), as_described: false }
+        let (without, worn, narrow) = (Vec::new(), Vec::new(), Vec::new());
+        Self { settings, without, worn, narrow, as_described: false }
     }
 }
 
@@ -92,7 +95,13 @@ impl Job<'_> {
     /// A part that is not there, or GPUs that nothing joins any more.
     pub fn play(&self, change: &Change, sizes: &[Bytes]) -> Result<Vec<Expectation>, ChangeError> {
         let base = if change.as_described { self.described } else { self.system };
-        let left;
+        let (left, narrow);
+        let base = if change.narrow.is_empty() {
+            base
+        } else {
+            narrow = narrowed(base, &change.narrow);
+            &narrow
+        };
         let system = if change.without.is_empty() {
             base
         } else {
@@ -122,14 +131,6 @@ impl Worn {
             WornPart::BetweenGpus => {
                 let has_fabric = wiring.wires().iter().any(Wire::is_gpu_fabric);
                 if has_fabric { wire.is_gpu_fabric() } else { wire.is_pcie() }
-            }
-            WornPart::PcieOf(name) => {
-                let is_it = |end: usize| {
-                    let device = wiring.described(end);
-                    device.is_some_and(|device| device.name == *name)
-                        && matches!(wiring.devices()[end].kind, DeviceKind::Gpu | DeviceKind::Nic)
-                };
-                wire.is_pcie() && (is_it(wire.a) || is_it(wire.b))
             }
         }
     }

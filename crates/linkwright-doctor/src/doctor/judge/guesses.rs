@@ -52,7 +52,8 @@ pub(super) fn guesses(case: &Case<'_>, ratio: f64) -> Vec<Candidate> {
 /// Links that carry a part of what they should.
 fn worn(case: &Case<'_>, share: f64, is_between: bool) -> Vec<Candidate> {
     let gpu = case.gpus[0];
-    let server = is_between.then(|| case.system.gpu(gpu as u32).server as usize);
+    let servers: BTreeSet<u32> =
+        case.gpus.iter().map(|gpu| case.system.gpu(*gpu as u32).server).collect();
     let percent = (share * 100.0).round();
     let one = |cause, what: &str, server, part| {
         let worn = vec![Worn { server, part, share }];
@@ -61,7 +62,14 @@ fn worn(case: &Case<'_>, share: f64, is_between: bool) -> Vec<Candidate> {
     };
     let mut found = Vec::new();
     if is_between {
-        found.push(one(Cause::SlowServer, "The network of one server", server, WornPart::Network));
+        // In trees it matters whether a server is inside or at the end.
+        let servers: Vec<u32> = servers.into_iter().collect();
+        let places: BTreeSet<usize> = [0, servers.len() / 2, servers.len() - 1].into();
+        for at in places.into_iter().filter(|at| *at == 0 || servers.len() > 2) {
+            let server = Some(servers[at] as usize);
+            let what = "The network of one server";
+            found.push(one(Cause::SlowServer, what, server, WornPart::Network));
+        }
         found.push(one(Cause::SlowNetwork, "The network of every server", None, WornPart::Network));
     }
     found.push(one(Cause::SlowGpu, "One GPU", None, WornPart::Gpu(gpu)));

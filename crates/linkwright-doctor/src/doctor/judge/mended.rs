@@ -23,7 +23,10 @@ pub struct MendedLink {
 impl fmt::Display for MendedLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { device, was, like } = self;
-        write!(f, "The PCIe link of {device} carries {was:.1} GB/s, and that of its like {like:.1} GB/s")
+        write!(
+            f,
+            "The PCIe link of {device} carries {was:.1} GB/s, and that of its like {like:.1} GB/s"
+        )
     }
 }
 
@@ -41,6 +44,27 @@ pub fn mended(system: &System) -> (System, Vec<MendedLink>) {
         }
     }
     (whole, found)
+}
+
+/// The system where the PCIe links of some GPUs and interfaces carry a part of what they do, by these names on every server.
+pub(super) fn narrowed(system: &System, narrow: &[(String, f64)]) -> System {
+    let mut changed = system.clone();
+    for (at, kind) in system.kinds().iter().enumerate() {
+        let server = kind.server();
+        let links = server.links().iter().enumerate().filter(|(_, link)| link.kind.is_pcie());
+        let rates: Rates = links
+            .filter_map(|(at, link)| {
+                let device = device_below(server, link)?;
+                let (_, part) = narrow.iter().find(|(name, _)| *name == device.name)?;
+                let bandwidth = Bandwidth(((link.bandwidth.0 as f64 * part) as u64).max(1));
+                Some((at, (link.kind, bandwidth)))
+            })
+            .collect();
+        if !rates.is_empty() {
+            changed = changed.with_kind(at, |server| server.with_link_rates(&rates));
+        }
+    }
+    changed
 }
 
 type Rates = BTreeMap<usize, (LinkKind, Bandwidth)>;

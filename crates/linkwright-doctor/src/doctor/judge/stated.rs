@@ -3,10 +3,10 @@
 use super::advice::advice;
 use super::case::Case;
 use super::cause::{Candidate, Cause};
-use super::change::{Change, Worn, WornPart};
+use super::change::Change;
 use super::stated_network;
 use crate::collectives::Protocol;
-use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, Version};
+use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, Version, explain};
 use crate::diagnostic::{Named as _, shown};
 use crate::doctor::evidence::{DebugLog, Line, Transport};
 use crate::units::Bytes;
@@ -82,6 +82,10 @@ fn peer(case: &Case<'_>) -> Option<Candidate> {
 
 fn nvls(case: &Case<'_>) -> Option<Candidate> {
     let log = case.log;
+    let sound = explain(case.system, case.gpus, &case.settings).ok()?;
+    if sound.nvls_channels == 0 {
+        return None;
+    }
     let set = variable(log, "NCCL_NVLS_ENABLE", &["0"])
         .map(|(_, line)| ("NCCL_NVLS_ENABLE=0 is set", line));
     let absent = log.nvls.as_ref().filter(|(is_there, _)| !is_there);
@@ -168,22 +172,48 @@ fn pcie(case: &Case<'_>) -> Option<Candidate> {
         let text = link.to_string();
         return Some(Candidate::guessed(Cause::PcieNarrow, text, Some(change)));
     }
-    let of_gpus =
-        case.log.topology.iter().filter(|it| it.link == "PCI" && it.device.starts_with("GPU/"));
-    let fastest = of_gpus.clone().map(|it| it.bandwidth).fold(0.0, f64::max);
-    let (at, slow) =
-        of_gpus.enumerate().find(|(_, it)| it.bandwidth < fastest * (1.0 - PCIE_TOLERANCE))?;
-    let gpu = case.gpus.get(at).copied().unwrap_or(case.gpus[0]);
-    let share = slow.bandwidth / fastest;
-    let (system, place) = (case.system, case.system.gpu(gpu as u32));
+    [Kind::Gpu, Kind::Interface].into_iter().find_map(|kind| narrow_line(case, kind))
+}
+
+/// What hangs on a PCIe link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Gpu,
+    Interface,
+}
+
+/// A PCIe link of NCCL's print that is slower than the fastest of its kind there.
+fn narrow_line(case: &Case<'_>, kind: Kind) -> Option<Candidate> {
+    let (start, what) = match kind {
+        Kind::Gpu => ("GPU/", "GPUs"),
+        Kind::Interface => ("NIC/", "interfaces"),
+    };
+    let topology = &case.log.topology;
+    let lines = topology.iter().enumerate();
+    let own = lines.filter(|(_, it)| it.link == "PCI" && it.device.starts_with(start));
+    let fastest = own.clone().map(|(_, it)| it.bandwidth).fold(0.0, f64::max);
+    let mut slow =
+        own.enumerate().filter(|(_, (_, it))| it.bandwidth < fastest * (1.0 - PCIE_TOLERANCE));
+    let (order, (at, slow)) = slow.next()?;
+    let (system, gpu) = (case.system, case.gpus.get(order).or(case.gpus.first())?);
+    let place = system.gpu(*gpu as u32);
     let server = system.kind_of(place.server).server();
-    let device = server.devices()[server.gpus()[place.index as usize]].name.clone();
+    let device = match kind {
+        Kind::Gpu => server.gpus()[place.index as usize],
+        Kind::Interface => {
+            let below = topology[at..].iter().find(|it| it.link == "NET")?;
+            let (_, number) = below.device.rsplit_once(['/', '-'])?;
+            let number = u32::from_str_radix(number, 16).ok()?;
+            stated_network::interface(case, number)?
+        }
+    };
+    let share = slow.bandwidth / fastest;
     let text = format!(
-        "NCCL finds {:.1} GB/s of PCIe at {}, and {fastest:.1} GB/s at other GPUs",
+        "NCCL finds {:.1} GB/s of PCIe at {}, and {fastest:.1} GB/s at other {what}",
         slow.bandwidth, slow.device
     );
-    let worn = vec![Worn { server: None, part: WornPart::PcieOf(device), share }];
-    let change = Change { worn, ..Change::of_settings(case.settings) };
+    let narrow = vec![(server.devices()[device].name.clone(), share)];
+    let change = Change { narrow, ..Change::of_settings(case.settings) };
     Some(Candidate::stated(Cause::PcieNarrow, text, &slow.line, Some(change)))
 }
 

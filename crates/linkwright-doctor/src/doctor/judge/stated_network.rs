@@ -5,12 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::case::Case;
 use super::cause::{Candidate, Cause};
 use super::change::Change;
-use crate::collectives::baselines::Settings;
+use crate::collectives::baselines::{Settings, channel_interfaces};
 use crate::doctor::evidence::{DebugLog, Line, Transport};
 use crate::system::{DeviceKind, Server, nic_proximity};
+use crate::units::Bytes;
 
-/// NCCL takes TCP over an interface of unknown speed for 10 Gb/s (2.30.7, `src/transport/net_socket.cc` 97).
-const UNKNOWN_SPEED: u32 = 10_000;
+/// Mb/s of Ethernet. NCCL's log names no speed, and NCCL takes an unknown one for the first (2.30.7,
+/// `src/transport/net_socket.cc` 97).
+const USUAL_SPEEDS: [u32; 6] = [10_000, 25_000, 40_000, 50_000, 100_000, 200_000];
+
+/// Interfaces are counted at this size where nothing was measured.
+const USUAL_SIZE: Bytes = Bytes(1 << 30);
 
 /// GB/s of a Mb/s.
 const GIGABYTES: f64 = 1.0 / 8_000.0;
@@ -22,10 +27,29 @@ pub(super) fn found(case: &Case<'_>) -> Vec<Candidate> {
     if servers.len() < 2 {
         return Vec::new();
     }
-    if let Some(tcp) = tcp(case) {
-        return vec![tcp];
+    let tcp = tcp(case);
+    if !tcp.is_empty() {
+        return tcp;
     }
-    [unused(case), wrong(case), gpudirect(case)].into_iter().flatten().collect()
+    let unused = unused(case).filter(|_| uses_fewer(case));
+    [unused, wrong(case), gpudirect(case)].into_iter().flatten().collect()
+}
+
+/// Whether some server uses fewer interfaces than a sound one does; true where the log does not show it.
+fn uses_fewer(case: &Case<'_>) -> bool {
+    let mut shown: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for (rank, interface, ..) in used(case.log) {
+        let Some(gpu) = case.gpus.get(rank as usize) else { continue };
+        shown.entry(case.system.gpu(*gpu as u32).server).or_default().insert(interface);
+    }
+    let Some(fewest) = shown.values().map(BTreeSet::len).min() else { return true };
+    let size = case.rows.iter().map(|row| row.size).max().unwrap_or(USUAL_SIZE);
+    let sound = channel_interfaces(case.system, case.gpus, case.collective, size, &case.settings);
+    let Ok(sound) = sound else { return true };
+    let of_first = sound.iter().filter(|it| it.server == sound[0].server);
+    let rails: BTreeSet<usize> =
+        of_first.flat_map(|it| it.sends.iter().chain(&it.receives)).map(|end| end.rail).collect();
+    fewest < rails.len()
 }
 
 /// The interfaces that connections use, each with whether it reaches GPUs' memory.
@@ -38,7 +62,8 @@ fn used(log: &DebugLog) -> impl Iterator<Item = (u32, u32, bool, &Line)> {
     })
 }
 
-fn tcp(case: &Case<'_>) -> Option<Candidate> {
+/// TCP at the speed that the log says, else at each that Ethernet usually has.
+fn tcp(case: &Case<'_>) -> Vec<Candidate> {
     let log = case.log;
     let by_socket = log.connections.iter().find_map(|(it, (_, line))| match &it.transport {
         Transport::Network { network, .. } if network == "Socket" => Some(line),
@@ -47,17 +72,20 @@ fn tcp(case: &Case<'_>) -> Option<Candidate> {
     let chosen = log.network.as_ref().filter(|(name, _)| name == "Socket").map(|(_, line)| line);
     let set = log.variables.get("NCCL_IB_DISABLE").filter(|(value, _)| value == "1");
     let set = set.map(|(_, line)| line).filter(|_| used(log).next().is_none());
-    let line = by_socket.or(chosen).or(log.no_interface.as_ref()).or(set)?;
-    let speeds = log.interfaces.values().find(|it| it.network == "Socket");
-    let speeds = speeds.map_or(vec![None], |it| it.speeds.clone());
-    let all: u32 = speeds.iter().map(|speed| speed.unwrap_or(UNKNOWN_SPEED)).sum();
-    let bandwidth = f64::from(all) * GIGABYTES;
-    let settings =
-        Settings { gpudirect: false, network_bandwidth: Some(bandwidth), ..case.settings };
-    let text = format!(
-        "Servers exchange over TCP (NET/Socket), at {bandwidth:.2} GB/s a server as NCCL takes it"
-    );
-    Some(Candidate::stated(Cause::Tcp, text, line, Some(Change::of_settings(settings))))
+    let Some(line) = by_socket.or(chosen).or(log.no_interface.as_ref()).or(set) else {
+        return Vec::new();
+    };
+    let listed = log.interfaces.values().find(|it| it.network == "Socket");
+    let said: Option<u32> = listed.and_then(|it| it.speeds.iter().copied().sum());
+    let speeds = said.filter(|sum| *sum > 0).map_or(USUAL_SPEEDS.to_vec(), |sum| vec![sum]);
+    let of = |speed: u32| {
+        let bandwidth = f64::from(speed) * GIGABYTES;
+        let settings =
+            Settings { gpudirect: false, network_bandwidth: Some(bandwidth), ..case.settings };
+        let text = format!("Servers exchange over TCP (NET/Socket), at about {bandwidth:.2} GB/s");
+        Candidate::stated(Cause::Tcp, text, line, Some(Change::of_settings(settings)))
+    };
+    speeds.into_iter().map(of).collect()
 }
 
 /// The interfaces of the first server by NCCL's numbers, as devices of its template.
@@ -81,6 +109,17 @@ fn numbered<'a>(case: &Case<'a>) -> Option<(&'a Server, BTreeMap<u32, usize>, &'
     let in_order =
         || (listed.names.len() == nics.len()).then(|| (0_u32..).zip(0..nics.len()).collect());
     Some((server, by_name.or_else(in_order)?, &listed.line))
+}
+
+/// The device of the first server's template that NCCL numbers so.
+pub(super) fn interface(case: &Case<'_>, number: u32) -> Option<usize> {
+    let place = case.system.gpu(case.gpus[0] as u32);
+    let nics = case.system.kind_of(place.server).nics();
+    let at = match numbered(case) {
+        Some((_, numbers, _)) => *numbers.get(&number)?,
+        None => number as usize,
+    };
+    nics.get(at).copied()
 }
 
 /// Names of the template's interfaces, in order.
@@ -157,11 +196,16 @@ fn wrong(case: &Case<'_>) -> Option<Candidate> {
     let near = nic_proximity(server);
     let all = names(server);
     let ranks = case_ranks_of_a_server(case) as u32;
+    let is_listed = |nic: usize| numbers.values().any(|it| *it == nic);
+    let is_explained = gpudirect(case).is_some();
     let far = used(log).find_map(|(rank, interface, _, line)| {
         let gpu = case.system.gpu(*case.gpus.get(rank as usize)? as u32).index as usize;
         let (row, nic) = (near.get(gpu)?, *numbers.get(&interface)?);
         let best = row.iter().min()?;
-        (row.get(nic)? > best).then_some((gpu, nic, line))
+        // Without GPUDirect no interface is better than another, and NCCL takes those at hand.
+        let has_nearest = (0..row.len()).any(|nic| row[nic] == *best && is_listed(nic));
+        let is_wrong = row.get(nic)? > best && !(has_nearest && is_explained);
+        is_wrong.then_some((gpu, nic, line))
     });
     let (gpu, nic, line) = far?;
     let counted: BTreeSet<usize> =

@@ -23,8 +23,13 @@ const UNMEASURED: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)]
 const EXPLAINED: f64 = 0.5;
 /// A cause costs something from this ratio of times on.
 const COSTS: f64 = 1.1;
-/// Times that are longer by this ratio may be those of a stated cause.
-const SEEN: f64 = 1.08;
+/// A cause that a line states is named within the error of the expected times, too, where it costs this ratio of times and
+/// leaves at most half of the gap.
+const DEAR: f64 = 1.15;
+/// Times that are off by this part of their errors, on the mean, are explained.
+const EXACT: f64 = 0.5;
+/// Guesses that are as near as this to each other are not told apart.
+const ALIKE: f64 = 1.3;
 /// A release is old that takes so much longer than the newest.
 const OLD: f64 = 1.25;
 /// A cause whose share was fitted has to be nearer by this part than one with nothing to fit.
@@ -171,16 +176,18 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
         return Ok(verdict(Kind::NoVerdict, format!("No verdict: {why}."), Vec::new()));
     }
     let is_gap = has_gap(case, &gaps);
-    let mut candidates = stated(case);
-    if is_gap {
-        let ratio = ratio_of_large(case, &gaps);
-        let named: Vec<Cause> = candidates.iter().map(|it| it.cause).collect();
-        let others = guesses(case, ratio).into_iter().filter(|it| !named.contains(&it.cause));
-        candidates.extend(others);
-    }
-    let played = played(&job, case, candidates, &sizes, &errors);
+    let candidates = stated(case);
+    let named: Vec<Cause> = candidates.iter().map(|it| it.cause).collect();
+    let mut played = played(&job, case, candidates, &sizes, &errors);
     let before = misfit(&gaps);
-    if is_gap {
+    // Where a stated cause leaves nothing to explain no other is looked for.
+    let is_explained = |it: &Played| it.misfit <= EXACT.min(EXPLAINED * before);
+    if is_gap && !played.iter().any(is_explained) {
+        let others = guesses(case, ratio_of_large(case, &gaps));
+        let others = others.into_iter().filter(|it| !named.contains(&it.cause)).collect();
+        played.extend(self::played(&job, case, others, &sizes, &errors));
+    }
+    if is_gap || is_stated_gap(case, &sound, &played, &gaps) {
         return Ok(of_gap(case, &sound, played, before, verdict));
     }
     let costly = |it: &&Played| {
@@ -204,19 +211,34 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
             ),
         });
     }
-    let by_line = played.iter().filter(|it| it.candidate.is_stated()).filter(costly);
-    let nearer = by_line.filter(|it| is_nearer(case, it, &gaps, &errors));
-    let best = nearer.min_by(|a, b| a.misfit.total_cmp(&b.misfit));
-    if let Some(best) = best.map(|it| it.candidate.cause) {
-        let causes = first_of(told(case, &sound, &played, before), best);
-        let headline = format!("{} {}.", gap_text(case, &sound), causes[0].text);
-        return Ok(verdict(Kind::Cause, headline, causes));
-    }
     if let Some(old) = old_release(case, &job, &sizes, &sound)? {
         return Ok(verdict(Kind::Cause, old.text.clone() + ".", vec![old]));
     }
     let headline = "Healthy: every size takes about as long as it should.".to_owned();
     Ok(verdict(Kind::Healthy, headline, Vec::new()))
+}
+
+/// Whether a line states a dear cause whose times are nearer to the measured ones than those of a sound system.
+fn is_stated_gap(
+    case: &Case<'_>,
+    sound: &[Expectation],
+    played: &[Played],
+    gaps: &[Against],
+) -> bool {
+    let own: Vec<Against> = large(case, gaps).collect();
+    let is_slow = median_ratio(&own).is_some_and(|ratio| ratio >= COSTS);
+    let is_nearer = |it: &Played| {
+        let errors: Vec<f64> = gaps.iter().map(|gap| gap.error.exp_m1()).collect();
+        let with: Vec<Against> = large(case, &against(&case.rows, &it.times, &errors)).collect();
+        !with.is_empty() && misfit(&with) <= EXPLAINED * misfit(&own)
+    };
+    let is_it = |it: &Played| {
+        it.candidate.is_stated()
+            && it.candidate.cause != Cause::OldVersion
+            && cost(it, sound).is_some_and(|cost| cost >= DEAR)
+            && is_nearer(it)
+    };
+    case.threshold.is_none() && is_slow && played.iter().any(is_it)
 }
 
 /// Names the first cause of a gap.
@@ -235,7 +257,8 @@ fn of_gap(
         own.min_by(|a, b| weight(a).total_cmp(&weight(b)))
     };
     let explains = |it: &&Played| it.misfit <= EXPLAINED * before;
-    let (by_line, by_time) = (best(true), best(false));
+    let by_line = best(true);
+    let by_time = best(false).map(|best| likeliest(best, &played, weight));
     let helps = |it: &&Played| {
         it.misfit < 0.95 * before && cost(it, sound).is_some_and(|cost| cost >= COSTS)
     };
@@ -244,6 +267,7 @@ fn of_gap(
         (Some(line), _) => Some(line),
         (None, time) => by_line.filter(helps).or(time),
     };
+    let also = first.map(|first| others_alike(first, &played, weight));
     let first = first.map(|it| it.candidate.cause);
     let unplayed = played.iter().find(|it| it.times.is_empty()).map(|it| it.candidate.cause);
     let causes = told(case, sound, &played, before);
@@ -251,7 +275,7 @@ fn of_gap(
     match first.or(unplayed) {
         Some(first) => {
             let causes = first_of(causes, first);
-            let headline = format!("{gap} {}.", causes[0].text);
+            let headline = format!("{gap} {}{}.", causes[0].text, also.unwrap_or_default());
             verdict(Kind::Cause, headline, causes)
         }
         None => verdict(
@@ -260,6 +284,49 @@ fn of_gap(
             causes,
         ),
     }
+}
+
+/// What is slow by itself, and times hardly tell apart: the likeliest first.
+const SLOW: [(Cause, &str); 4] = [
+    (Cause::SlowServer, "a slow network of one server"),
+    (Cause::SlowNetwork, "a slow network of all servers"),
+    (Cause::SlowGpu, "one slow GPU"),
+    (Cause::SlowLinks, "slow links between all GPUs"),
+];
+
+/// The likeliest of the guesses that are about as near as the nearest.
+fn likeliest<'a>(
+    best: &'a Played,
+    played: &'a [Played],
+    weight: impl Fn(&Played) -> f64,
+) -> &'a Played {
+    let place = |it: &Played| SLOW.iter().position(|(cause, _)| *cause == it.candidate.cause);
+    if place(best).is_none() {
+        return best;
+    }
+    let alike = played.iter().filter(|it| {
+        !it.candidate.is_stated() && place(it).is_some() && weight(it) <= ALIKE * weight(best)
+    });
+    let order = |it: &&Played| (place(it), (weight(it) * 1e6) as u64);
+    alike.min_by_key(order).unwrap_or(best)
+}
+
+/// Says which other guesses times do not tell from the first.
+fn others_alike(first: &Played, played: &[Played], weight: impl Fn(&Played) -> f64) -> String {
+    let is_slow = |cause: Cause| SLOW.iter().any(|(known, _)| *known == cause);
+    if first.candidate.is_stated() || !is_slow(first.candidate.cause) {
+        return String::new();
+    }
+    let is_alike = |cause: Cause| {
+        let mut of = played.iter().filter(|it| it.candidate.cause == cause);
+        cause != first.candidate.cause && of.any(|it| weight(it) <= ALIKE * weight(first))
+    };
+    let others = SLOW.iter().filter(|(cause, _)| is_alike(*cause));
+    let others: Vec<&str> = others.map(|(_, text)| *text).collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    format!("; times do not tell this from {}", others.join(" or "))
 }
 
 impl Candidate {
@@ -310,16 +377,6 @@ fn large<'a>(case: &'a Case<'_>, gaps: &'a [Against]) -> impl Iterator<Item = Ag
     let from = LARGE.min(most);
     let rows = case.rows.iter().zip(gaps).filter(move |(row, _)| row.size >= from);
     rows.map(|(_, gap)| *gap)
-}
-
-/// Whether the times of large sizes are clearly those of a cause that a line states, though the expected time's own error
-/// would let them pass.
-fn is_nearer(case: &Case<'_>, played: &Played, gaps: &[Against], errors: &[f64]) -> bool {
-    let sound = ratio_of_large(case, gaps);
-    let with = against(&case.rows, &played.times, errors);
-    let with: Vec<Against> = large(case, &with).collect();
-    let left = median_ratio(&with).map_or(f64::INFINITY, |ratio| ratio.ln().abs());
-    case.threshold.is_none() && sound >= SEEN && left <= EXPLAINED * sound.ln()
 }
 
 fn ratio_of_large(case: &Case<'_>, gaps: &[Against]) -> f64 {
