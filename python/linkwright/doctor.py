@@ -237,6 +237,8 @@ def _run(files: LogFiles, run: int, question: Question) -> Diagnosed:
     hints = json.loads(evidence.hints(run))
     notes = list(evidence.notes)
     collective = question.collective or hints["collective"]
+    if question.collective is None and collective and hints["is_implied"]:
+        notes.append(f"The log does not name its test; by its bandwidths it is {collective}.")
     system, assumed = _system(files, hints, question)
     notes += assumed
     if system is None:

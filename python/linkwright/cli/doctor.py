@@ -15,7 +15,8 @@ from linkwright.cli.program import NO_VERDICT
 from linkwright.cli.schedules import Gpus, On, named_gpus
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import standard_input
-from linkwright.doctor import Diagnosed, DiagnosedCause, LogFiles, Question
+from linkwright.cli.verdicts import print_verdict
+from linkwright.doctor import Diagnosed, LogFiles, Question
 
 __all__ = ["diagnosed", "print_diagnosis"]
 
@@ -118,9 +119,7 @@ def print_diagnosis(found: Diagnosed) -> None:
     library = f", {found.library}" if found.library else ""
     console.print(f"{title} on {found.ranks} GPUs{where}{library}", style="bold")
     _print_rows(found)
-    output.say(found.headline)
-    if found.kind == "cause" and found.causes:
-        _print_first(found.causes[0])
+    print_verdict(found)
     if found.causes:
         _print_costs(found)
     output.notes("Notes", list(found.notes), stderr=True)
@@ -145,13 +144,6 @@ def _print_rows(found: Diagnosed) -> None:
             "" if row.fits else ("slow" if row.measured > row.expected else "fast"),
         )
     output.print_table(made)
-
-
-def _print_first(first: DiagnosedCause) -> None:
-    if first.line is not None:
-        output.say(f"proof  {first.line}")
-    output.say(f"look   at {first.look}")
-    output.say(f"       $ {first.command}")
 
 
 def _print_costs(found: Diagnosed) -> None:

@@ -38,6 +38,8 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import machine_of
+from linkwright.cli.verdicts import print_verdict, verdict_fields
+from linkwright.doctor import Diagnosed, LogFiles, Question
 from linkwright.errors import printable
 from linkwright.nccl_tests import (
     ExpectOptions,
@@ -355,9 +357,11 @@ def _print_log(
         }
         save_plot(bandwidth_by_size(series, f"{collective} on {job_text(gpus, machine)}"), plot)
     largest = max(row.size for row in compared.rows)
+    verdict = _verdict(path, Question(machine, gpus=gpus, collective=collective, options=options))
     if json:
         fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
         found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
+        found["verdict"] = verdict_fields(verdict)
         bars = _bars_of_log(machine, gpus, collective, compared, options)
         rows = [
             vars(row) | {"ratio": row.ratio, "error": bar}
@@ -375,7 +379,19 @@ def _print_log(
             output.say(f"{printable(path.name)}:{finding.line}: {finding.text}")
         bars = _bars_of_log(machine, gpus, collective, compared, options)
         _print_comparison(compared, bars, _title(collective, gpus, machine, library))
+        # The shape of a difference says nothing where the doctor knows its cause.
+        if verdict.kind != "cause":
+            output.say(compared.meaning)
+        print_verdict(verdict)
         output.notes("Notes on the log", notes, stderr=True)
+
+
+def _verdict(path: Path, question: Question) -> Diagnosed:
+    """The doctor's of a log: of several runs in it, of the first that is not healthy."""
+    files = LogFiles()
+    files.read(path)
+    found = files.diagnose(question)
+    return next((one for one in found if one.kind != "healthy"), found[0])
 
 
 def _bars_of_log(
@@ -447,7 +463,6 @@ def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title
     console.print(title, style="bold")
     output.print_table(made)
     print_legend(bars)
-    output.say(compared.meaning)
 
 
 def _title(

@@ -13,6 +13,9 @@ use crate::collectives::nccl_tests::{NcclTestsLog, Row, preset_with};
 use crate::system::{System, gpus};
 use crate::units::Bytes;
 
+/// Bandwidths are printed with two decimals.
+const FACTOR_TOLERANCE: f64 = 0.02;
+
 /// What a run says of its machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Hints {
@@ -26,8 +29,10 @@ pub struct Hints {
     pub devices: Vec<Vec<u32>>,
     /// The speed of an interface between servers in Mb/s, where all that say one say the same.
     pub speed: Option<u32>,
-    /// The collective, where the run says it.
+    /// The collective, where the run says it or its bandwidths tell it.
     pub collective: Option<&'static str>,
+    /// Whether only its bandwidths tell it.
+    pub is_implied: bool,
     /// The version of NCCL or RCCL.
     pub version: Option<String>,
     /// The sizes that were measured.
@@ -108,7 +113,27 @@ impl Subject {
     pub fn collective(&self, name: Option<&str>) -> Option<Collective> {
         let of_inspector = || Some(self.inspector.as_ref()?.collective.as_str());
         let of_run = self.tests.as_ref().and_then(NcclTestsLog::collective).or_else(of_inspector);
-        Collective::named(name.or(of_run)?, 0)
+        Collective::named(name.or(of_run).or_else(|| self.implied())?, 0)
+    }
+
+    /// The collective that a table's bandwidths tell: bus over algorithm bandwidth is its factor. Where several have one
+    /// factor it is the commonest: all-reduce of two ranks, and all-gather.
+    fn implied(&self) -> Option<&'static str> {
+        let tests = self.tests.as_ref()?;
+        let last = tests.rows.iter().max_by_key(|row| row.size)?;
+        let measured = last.out_of_place;
+        let (ranks, found) =
+            (tests.gpus.len(), measured.bus_bandwidth / measured.algorithm_bandwidth);
+        let reduces = last.operation.is_some();
+        let known = if reduces {
+            ["all-reduce", "reduce-scatter", "reduce"]
+        } else {
+            ["all-gather", "broadcast", "all-to-all"]
+        };
+        known.into_iter().find(|name| {
+            let factor = Collective::named(name, 0).map(|it| it.bus_factor(ranks));
+            ranks > 1 && factor.is_some_and(|factor| (found - factor).abs() < FACTOR_TOLERANCE)
+        })
     }
 
     /// How NCCL runs where nobody sets anything, with the version, the processes and the numbers of the run; what `asked`
@@ -199,7 +224,8 @@ impl Hints {
                 .and_then(|name| gpus::find(name).ok())
                 .and_then(|model| preset_with(&model.name, least)),
             speed: speed(log),
-            collective: subject.collective(None).map(Collective::name),
+            collective: subject.collective(None).map(|it| it.name()),
+            is_implied: tests.is_some_and(|it| it.collective().is_none()),
             version: subject.version(),
             sizes: subject.rows().len(),
             gpu,

@@ -4,8 +4,8 @@ use crate::collectives::baselines::Expectation;
 
 use super::case::MeasuredRow;
 
-/// Runs of nccl-tests differ by so much from one to the next, as a part.
-const NOISE: f64 = 0.1;
+/// Times are as expected that are off by no more than this part: runs of nccl-tests differ by 10 % from one to the next.
+const NOISE: f64 = 0.15;
 /// No row counts for more than this many of its errors, so that none decides alone.
 const MOST: f64 = 6.0;
 

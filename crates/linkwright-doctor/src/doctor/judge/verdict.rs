@@ -30,6 +30,8 @@ const DEAR: f64 = 1.15;
 const EXACT: f64 = 0.5;
 /// Guesses that are as near as this to each other are not told apart.
 const ALIKE: f64 = 1.3;
+/// Times of small sizes are longer than any host's latency makes them from this ratio on.
+const FAR: f64 = 1.5;
 /// A release is old that takes so much longer than the newest.
 const OLD: f64 = 1.25;
 /// A cause whose share was fitted has to be nearer by this part than one with nothing to fit.
@@ -366,9 +368,9 @@ fn has_gap(case: &Case<'_>, gaps: &[Against]) -> bool {
     if !all.is_empty() && 2 * slow.len() >= all.len() {
         return true;
     }
-    // A wrong protocol shows in a range of sizes, and a wrong launch at all small ones.
-    let slow = gaps.iter().filter(|it| !it.is_sound()).count();
-    gaps.len() >= 4 && 3 * slow >= gaps.len()
+    // A wrong protocol or algorithm shows in a range of sizes, far off. Latencies differ from host to host by less.
+    let far = gaps.iter().filter(|it| it.off > (2.0 * it.error).max(FAR.ln())).count();
+    gaps.len() >= 4 && 3 * far >= gaps.len()
 }
 
 /// The rows of large sizes; of a run without these, that of the largest.
