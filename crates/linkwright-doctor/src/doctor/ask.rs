@@ -1,20 +1,11 @@
 //! Lays what a run left beside the system that it should have run on.
 
-use super::evidence::{DebugLog, Line};
+use super::evidence::{Line, Run};
 use super::judge::{Case, MeasuredRow, MendedLink, mended};
 use crate::collectives::Collective;
 use crate::collectives::baselines::{Settings, Version};
 use crate::collectives::nccl_tests::NcclTestsLog;
 use crate::system::System;
-
-/// What one job left.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Run {
-    /// What nccl-tests printed; None where it did not run.
-    pub tests: Option<NcclTestsLog>,
-    /// What NCCL said; empty where nothing was asked of it.
-    pub debug: DebugLog,
-}
 
 /// A system by its own description, and as it should be.
 #[derive(Debug, Clone)]

@@ -7,3 +7,4 @@
 pub mod ask;
 pub mod evidence;
 pub mod judge;
+pub mod read;

@@ -4,7 +4,6 @@
 //! NCCL's lines are written by the forms of four releases.
 
 mod debug_lines;
-mod direct;
 mod forms;
 mod injected;
 mod noise;
@@ -14,26 +13,38 @@ mod sound;
 mod table_lines;
 mod topology_lines;
 
-use linkwright_collectives::collectives::nccl_tests;
-use linkwright_doctor::doctor::ask::{Machine, Run as Left, case_of};
-use linkwright_doctor::doctor::evidence::DebugLog;
+use linkwright_doctor::doctor::ask::{Machine, case_of};
+use linkwright_doctor::doctor::evidence::Evidence;
 use linkwright_doctor::doctor::judge::{Cause, Verdict, judge};
+use linkwright_doctor::doctor::read::read_file;
 
 use injected::Fault;
 use run::Run;
 use said::Said;
 
+/// What a run's files say, as one text.
+fn text(run: &Run) -> String {
+    let mut text = table_lines::head(run);
+    if run.is_debugged {
+        for line in debug_lines::lines(run, &Said::of(run)) {
+            text += &line.text;
+            text.push('\n');
+        }
+    }
+    text + &table_lines::table(run)
+}
+
 /// What the doctor says of a run's files.
 fn verdict(run: &Run) -> Verdict {
-    let said = Said::of(run);
-    let lines = debug_lines::lines(run, &said);
-    let text = table_lines::head(run) + &table_lines::table(run);
-    let tests = Some(nccl_tests::read("log", &text).unwrap());
-    let debug =
-        if run.is_debugged { direct::debug_log(run, &said, &lines) } else { DebugLog::default() };
-    let left = Left { tests, debug };
+    verdict_of(run, &text(run))
+}
+
+fn verdict_of(run: &Run, text: &str) -> Verdict {
+    let mut evidence = Evidence::default();
+    read_file("job.log", text.as_bytes(), &mut evidence).unwrap();
+    let [left] = &evidence.runs[..] else { panic!("{} jobs", evidence.runs.len()) };
     let machine = Machine::of(run.asked());
-    judge(&case_of(&left, &machine, &run.gpus, run.collective)).unwrap()
+    judge(&case_of(left, &machine, &run.gpus, run.collective)).unwrap()
 }
 
 /// What a fault costs at the largest size.
@@ -94,4 +105,13 @@ fn sound_systems_are_healthy() {
             println!("{of} {is_debugged} {:?} {} {}", verdict.kind, verdict.headline, causes(&verdict));
         }
     }
+}
+#[test]
+fn dbg() {
+    for f in injected::all() { if f.run.has_dump {
+        let m = Machine::of(f.run.asked());
+        println!("{} narrow {:?} kinds {} ", f.name, m.narrow, m.described.kinds().len());
+        if f.name.contains("rtx") { let s = m.described.kind_of(0).server(); for l in s.links() { println!("  {} {} {:?} {}", s.devices()[l.a].name, s.devices()[l.b].name, l.kind, l.total_bandwidth().as_gigabytes_per_second()); } 
+        let s = f.run.system.kind_of(0).server(); for l in s.links() { println!(" own {} {} {:?} {}", s.devices()[l.a].name, s.devices()[l.b].name, l.kind, l.total_bandwidth().as_gigabytes_per_second()); } }
+    } }
 }

@@ -62,6 +62,8 @@ pub struct SearchedGraph {
     pub path_inside: String,
     /// The worst path to an interface.
     pub path_between: String,
+    /// What each channel goes through, as NCCL names it: `NET/0`, `GPU/1`, or numbers of ranks.
+    pub paths: Vec<Vec<String>>,
     /// The line says so.
     pub line: Line,
 }
@@ -69,12 +71,14 @@ pub struct SearchedGraph {
 /// A device in NCCL's print of the topology (`+ PCI[24.0] - GPU/1B000 (0)`), below what it hangs on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopologyLine {
-    /// The kind of its link: `PCI`, `NVL`, `NET` or another of NCCL's.
+    /// The kind of its link: `PCI`, `NVL`, `NET` or another of NCCL's; empty for a CPU, where a tree begins.
     pub link: String,
     /// GB/s that NCCL takes of the link.
     pub bandwidth: f64,
     /// The device, as NCCL writes it: `GPU/1B000`, `NIC/2F000`, `NET/0`, `NVS/0`.
     pub device: String,
+    /// Blanks before it: a device hangs on the last one that has fewer.
+    pub depth: u32,
     /// The line says so.
     pub line: Line,
 }
@@ -120,8 +124,14 @@ pub struct Warning {
 pub struct DebugLog {
     /// NCCL's or RCCL's version, without the part on CUDA.
     pub version: Option<(String, Line)>,
-    /// How many ranks the largest communicator has.
+    /// How many ranks the largest communicator has. Facts of places, channels, rings, graphs and connections are its own.
     pub ranks: Option<u32>,
+    /// Its name (`commId 0x...`), where the log says it.
+    pub communicator: Option<String>,
+    /// How many other communicators there are, as far as they are told apart.
+    pub other_communicators: u64,
+    /// Lines of other communicators, which are left out.
+    pub other_lines: u64,
     /// Where each rank of it runs.
     pub places: BTreeMap<u32, Place>,
     /// NCCL's variables that were set, by name.
@@ -142,6 +152,8 @@ pub struct DebugLog {
     pub channels: Option<Channels>,
     /// The ring of each channel, by ranks, as far as rank 0 prints them.
     pub rings: BTreeMap<u32, (Vec<u32>, Line)>,
+    /// The first line that states a tree (`Trees [0] 1/-1/-1->0->-1`).
+    pub trees: Option<Line>,
     /// Whether NVSwitches can reduce (`NVLS multicast support is available`).
     pub nvls: Option<(bool, Line)>,
     /// What NCCL's search found.

@@ -2,11 +2,16 @@
 
 mod connection;
 mod debug;
+mod file;
+mod inspector;
 mod line;
+mod merge;
 
 pub use connection::{Connection, Connections, Transport};
 pub use debug::{
     Channels, Choice, DebugLog, DirectRefusal, Interfaces, Place, SearchedGraph, TopologyLine,
     Warning,
 };
+pub use file::{Evidence, Format, Graph, PairMatrices, ReadFile, Run};
+pub use inspector::{InspectorRow, InspectorRun};
 pub use line::Line;

@@ -41,6 +41,10 @@ impl Reader {
                         with MPI=1 makes one job of all ranks";
             self.say(line, text);
         }
+        if let Some(line) = self.more_rows {
+            let text = format!("only the first {} rows are read", self.log.rows.len());
+            self.say(line, text);
+        }
         if let [first, ..] = self.empty[..] {
             let rows =
                 if self.empty.len() == 1 { "row of size 0 is" } else { "rows of size 0 are" };

@@ -8,6 +8,7 @@ mod asked;
 mod check;
 mod difference;
 mod ending;
+mod lines;
 mod log;
 mod prefix;
 mod read;
@@ -17,7 +18,8 @@ mod verdict;
 
 pub use asked::{Finding, Means};
 pub use difference::{Compared, Difference, difference};
+pub use lines::{LogReader, printer_of};
 pub use log::{LogNote, Measured, NcclTestsLog, Row};
-pub use read::{LONGEST, read};
+pub use read::{LONGEST, plain, read};
 pub use stated::{Stated, StatedTransport, Unmodelled};
 pub use verdict::verdict;

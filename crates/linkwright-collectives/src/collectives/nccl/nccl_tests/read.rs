@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ending::{Step, most_of, tells_failure};
+use super::lines::LogReader;
 use super::log::{LogNote, NcclTestsLog};
 use super::prefix::{label, with_any_numbers};
 use super::table::{Heading, MOST_WORDS, TableLine};
@@ -23,6 +24,10 @@ pub const LONGEST: usize = 16 << 20;
 const MOST_NOTES: usize = 20;
 const MOST_WARNINGS: usize = 8;
 
+/// How many ranks and rows are kept. A run of nccl-tests has less than a hundred sizes.
+const MOST_RANKS: usize = 1 << 16;
+const MOST_ROWS: usize = 1 << 14;
+
 /// Reads what nccl-tests printed; `file` names it in errors.
 ///
 /// # Errors
@@ -34,27 +39,16 @@ pub fn read(file: &str, text: &str) -> Result<NcclTestsLog, InputError> {
         let remedy = "give the part with the table of sizes";
         return Err(InputError::at(file, Position { line: 1, column: 1 }, problem, "", remedy));
     }
-    let printer = text.lines().find_map(|line| Heading::of(&plain(line))).map(|it| it.label);
-    let read = |are_numbered| {
-        let printer = printer.clone();
-        let mut reader = Reader { printer, are_numbered, ..Reader::default() };
-        for (line, text) in (1..).zip(text.lines()) {
-            reader.line(line, &plain(text));
-        }
-        reader
-    };
-    let mut found = read(false);
-    if found.log.rows.is_empty() && found.empty.is_empty() && printer.is_some() {
-        let numbered = read(true);
-        if !numbered.log.rows.is_empty() {
-            found = numbered;
-        }
+    let mut reader = LogReader::default();
+    for (line, text) in (1..).zip(text.lines()) {
+        reader.line(line, &plain(text));
     }
-    found.finish(file)
+    reader.finish(file)
 }
 
-/// A line without what colours it on a terminal.
-fn plain(line: &str) -> Cow<'_, str> {
+/// Takes off what colours a line on a terminal.
+#[must_use]
+pub fn plain(line: &str) -> Cow<'_, str> {
     if !line.contains('\u{1b}') {
         return Cow::Borrowed(line);
     }
@@ -67,7 +61,7 @@ fn plain(line: &str) -> Cow<'_, str> {
 }
 
 /// What was read of a log so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Reader {
     pub(super) log: NcclTestsLog,
     /// Who printed the first table; None where there is none.
@@ -91,6 +85,8 @@ pub(super) struct Reader {
     /// The largest size that the run goes up to, and its steps.
     pub(super) most: Option<(u64, Step)>,
     pub(super) ended: bool,
+    /// The first row that is not kept, as the table is too long.
+    pub(super) more_rows: Option<usize>,
     pub(super) last: usize,
 }
 
@@ -108,8 +104,8 @@ impl Reader {
         })
     }
 
-    fn line(&mut self, line: usize, text: &str) {
-        self.last = line;
+    pub(super) fn line(&mut self, line: usize, text: &str) {
+        self.last = self.last.max(line);
         if text.trim_start().is_empty() {
             return;
         }
@@ -143,9 +139,16 @@ impl Reader {
             let version = version.trim_start_matches([' ', ':']).split_whitespace().next();
             let is_number = |it: &&str| it.starts_with(|first: char| first.is_ascii_digit());
             if let Some(version) = version.filter(is_number) {
-                self.log.version = Some(version.to_owned());
-                self.log.version_line = line;
+                self.version(line, version.to_owned());
             }
+        }
+    }
+
+    /// Keeps the version of the last line that names one.
+    fn version(&mut self, line: usize, version: String) {
+        if line >= self.log.version_line {
+            self.log.version = Some(version);
+            self.log.version_line = line;
         }
     }
 
@@ -168,8 +171,7 @@ impl Reader {
             ["nccl-tests", "version", ..] => {
                 let library = words.iter().find_map(|word| word.strip_prefix("nccl-library="));
                 if let Some(version) = library.and_then(of_code) {
-                    self.log.version = Some(version);
-                    self.log.version_line = line;
+                    self.version(line, version);
                 }
             }
             ["nThread", ..] => {
@@ -191,7 +193,9 @@ impl Reader {
         let after =
             |name: &str| rest.iter().position(|word| *word == name).and_then(|at| rest.get(at + 1));
         let (host, process) = (after("on"), after("Pid"));
-        if let (Some(host), Some((_, model))) = (host, text.split_once("] ")) {
+        if let (Some(host), Some((_, model))) = (host, text.split_once("] "))
+            && self.ranks.len() < MOST_RANKS
+        {
             self.log.gpus.push(model.trim().to_owned());
             self.log.gpus_line = line;
             let process = process.copied().unwrap_or_default();
@@ -213,6 +217,10 @@ impl Reader {
                 return;
             }
         };
+        if self.log.rows.len() >= MOST_ROWS {
+            self.more_rows.get_or_insert(line);
+            return;
+        }
         if let Some(wrong) = row.wrong() {
             self.note(line, format!("{wrong} values of {} are wrong", row.size));
         }

@@ -51,11 +51,38 @@ impl Unmodelled {
     }
 
     /// Finds that of a name or a number of NCCL's, in any spelling of its variables and its log: no `Named` has several.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase().replace('_', "");
         match name.as_str() {
             "2" | "3" => Some(Self::CollNet),
             _ => name.starts_with("collnet").then_some(Self::CollNet),
+        }
+    }
+}
+
+impl Unmodelled {
+    /// Reads NCCL's lines of kernels on windows (2.27.7, `src/enqueue.cc` 1429; 2.28.9, `src/scheduler/symmetric_sched.cc` 229).
+    /// Also reads those of copy engines (2.30.7, `src/ce_coll.cc` 1435), and the option of nccl-tests that asks for windows.
+    #[must_use]
+    pub fn in_line(text: &str) -> Option<Self> {
+        let is_test = text.contains("_perf");
+        let words = || text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']));
+        let pairs = || words().zip(words().skip(1));
+        let asks = |(name, value): (&str, &str)| {
+            let is_option = is_test && matches!(name, "-R" | "--local_register");
+            value == "2" && (is_option || matches!(name, "local_register:" | "registration:"))
+        };
+        let has = |own: &[&str]| own.iter().any(|own| text.contains(own));
+        let may_ask = || is_test || has(&["local_register:", "registration:"]);
+        if has(&["[Symmetric]"]) {
+            Some(Self::SymmetricKernels)
+        } else if has(&["[Copy Engine]", "[Hierarchical CE]", "Init CE, rank"]) {
+            Some(Self::CopyEngines)
+        } else if may_ask() && (text.contains("-R2") && is_test || pairs().any(asks)) {
+            Some(Self::Windows)
+        } else {
+            None
         }
     }
 }
@@ -93,34 +120,16 @@ impl Stated {
         {
             let name = algorithm.split_whitespace().next().unwrap_or_default();
             if let Some(found) = Unmodelled::named(name) {
-                self.unmodelled.entry(found).or_insert(number);
+                first(&mut self.unmodelled, found, number);
             }
         }
     }
 
-    /// Reads NCCL's lines of kernels on windows (2.27.7, `src/enqueue.cc` 1429; 2.28.9, `src/scheduler/symmetric_sched.cc` 229).
-    /// Also reads those of copy engines (2.30.7, `src/ce_coll.cc` 1435), and the option of nccl-tests that asks for windows.
+    /// Takes what a line says of registered windows.
     pub(super) fn windows_in(&mut self, number: usize, text: &str) {
-        let is_test = text.contains("_perf");
-        let words = || text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']));
-        let pairs = || words().zip(words().skip(1));
-        let asks = |(name, value): (&str, &str)| {
-            let is_option = is_test && matches!(name, "-R" | "--local_register");
-            value == "2" && (is_option || matches!(name, "local_register:" | "registration:"))
-        };
-        let found = if text.contains("[Symmetric]") {
-            Unmodelled::SymmetricKernels
-        } else if ["[Copy Engine]", "[Hierarchical CE]", "Init CE, rank"]
-            .iter()
-            .any(|own| text.contains(own))
-        {
-            Unmodelled::CopyEngines
-        } else if text.contains("-R2") && is_test || pairs().any(asks) {
-            Unmodelled::Windows
-        } else {
-            return;
-        };
-        self.unmodelled.entry(found).or_insert(number);
+        if let Some(found) = Unmodelled::in_line(text) {
+            first(&mut self.unmodelled, found, number);
+        }
     }
 
     fn transport(&mut self, number: usize, way: &str) {
@@ -132,12 +141,12 @@ impl Stated {
             Some("NET") if rest.contains("GDRDMA") => StatedTransport::GpuDirect,
             Some("NET") => StatedTransport::Network,
             Some("COLLNET") => {
-                self.unmodelled.entry(Unmodelled::CollNet).or_insert(number);
+                first(&mut self.unmodelled, Unmodelled::CollNet, number);
                 return;
             }
             _ => return,
         };
-        self.transports.entry(found).or_insert(number);
+        first(&mut self.transports, found, number);
     }
 
     /// Reads `NCCL_ALGO set by environment to Ring`, and `NCCL_ALGO=Ring` of a shell.
@@ -160,7 +169,10 @@ impl Stated {
                 value.split(stop).next().unwrap_or_default().trim_end_matches(['.', ',', ';']);
             if value.len() <= LONGEST_VALUE && name.len() <= LONGEST_VALUE {
                 let value = (number, value.to_owned());
-                self.variables.entry(name.to_owned()).or_insert(value);
+                let kept = self.variables.entry(name.to_owned()).or_insert_with(|| value.clone());
+                if number < kept.0 {
+                    *kept = value;
+                }
             }
         }
     }
@@ -183,6 +195,12 @@ impl Stated {
         let shown = self.transports.get(&StatedTransport::Sockets).copied();
         shown.or(self.sockets.or(set).filter(|_| !is_other))
     }
+}
+
+/// Keeps the first line that states a thing: lines before a table's heading may be read behind it.
+fn first<K: Ord>(lines: &mut BTreeMap<K, usize>, stated: K, number: usize) {
+    let line = lines.entry(stated).or_insert(number);
+    *line = number.min(*line);
 }
 
 #[cfg(test)]

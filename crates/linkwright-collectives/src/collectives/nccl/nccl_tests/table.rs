@@ -21,6 +21,7 @@ pub(super) struct Columns {
 }
 
 /// Holds the heading of a table.
+#[derive(Clone)]
 pub(super) struct Heading {
     /// The rank that printed it has this label.
     pub label: String,

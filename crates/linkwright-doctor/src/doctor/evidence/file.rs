@@ -1,0 +1,101 @@
+//! Holds what several files say, and which files they were.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::debug::DebugLog;
+use super::inspector::InspectorRun;
+use super::line::Line;
+use crate::collectives::nccl::nccl_tests::NcclTestsLog;
+use crate::system::System;
+
+/// A file is of one of these formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Format {
+    /// What a job printed: nccl-tests, lines of `NCCL_DEBUG`, or both.
+    Log,
+    /// What describes a machine: NCCL's topology, or the matrix of `nvidia-smi topo -m` and its like.
+    Machine,
+    /// NCCL's dump of the graphs that it found.
+    Graphs,
+    /// NCCL Inspector's lines of JSON.
+    Inspector,
+    /// NCCL Inspector's metrics for Prometheus.
+    InspectorPrometheus,
+    /// Matrices of what pairs of GPUs reach.
+    Pairs,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadFile {
+    /// It has this name.
+    pub name: String,
+    /// It is of this format.
+    pub format: Format,
+    /// It has so many lines.
+    pub lines: u64,
+    /// It has so many bytes.
+    pub bytes: u64,
+    /// Lines that look like those of the format, and could not be read.
+    pub skipped: u64,
+    /// What a person should know, with the line that it is about.
+    pub notes: Vec<(u64, String)>,
+}
+
+/// A job: what it measured, and what NCCL said of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Run {
+    /// The table of nccl-tests, where there is one.
+    pub tests: Option<NcclTestsLog>,
+    /// NCCL's lines.
+    pub debug: DebugLog,
+}
+
+/// A graph of NCCL's dump (`<graph id="0" pattern="4" nchannels="12" speedintra="20" ...>`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Graph {
+    /// NCCL's number of the graph: 0 rings, 1 trees, 2 CollNet, 3 NVLS.
+    pub id: u32,
+    /// NCCL's number of the pattern.
+    pub pattern: u32,
+    /// How many channels it has.
+    pub channels: u32,
+    /// GB/s of a channel within a server.
+    pub inside: f64,
+    /// GB/s of a channel between servers.
+    pub between: f64,
+    /// The worst path between GPUs, as NCCL names it.
+    pub path_inside: String,
+    /// The worst path to an interface.
+    pub path_between: String,
+    /// The line says so.
+    pub line: Line,
+}
+
+/// A file that holds matrices of pairs, as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairMatrices {
+    /// The file has this name.
+    pub file: String,
+    /// It reads so.
+    pub text: String,
+}
+
+/// What all files say.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Evidence {
+    /// The files, in the order of reading.
+    pub files: Vec<ReadFile>,
+    /// The jobs, in the order of their files and lines.
+    pub runs: Vec<Run>,
+    /// What NCCL Inspector measured.
+    pub inspector: Vec<InspectorRun>,
+    /// Machines, with the names of their files.
+    pub machines: Vec<(String, Arc<System>)>,
+    /// Graphs of NCCL's dumps.
+    pub graphs: Vec<Graph>,
+    /// Files of matrices of pairs.
+    pub pairs: Vec<PairMatrices>,
+}
