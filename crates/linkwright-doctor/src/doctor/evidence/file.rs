@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::debug::DebugLog;
+use super::inspected::Inspected;
 use super::inspector::InspectorRun;
 use super::line::Line;
 use crate::collectives::nccl::nccl_tests::NcclTestsLog;
@@ -92,6 +93,8 @@ pub struct Evidence {
     pub runs: Vec<Run>,
     /// What NCCL Inspector measured.
     pub inspector: Vec<InspectorRun>,
+    /// Its operations: a rank of each may stand in another file.
+    pub inspected: Inspected,
     /// Machines, with the names of their files.
     pub machines: Vec<(String, Arc<System>)>,
     /// Graphs of NCCL's dumps.

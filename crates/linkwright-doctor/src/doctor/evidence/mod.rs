@@ -3,6 +3,7 @@
 mod connection;
 mod debug;
 mod file;
+mod inspected;
 mod inspector;
 mod line;
 mod merge;
@@ -13,5 +14,7 @@ pub use debug::{
     Warning,
 };
 pub use file::{Evidence, Format, Graph, PairMatrices, ReadFile, Run};
+pub use inspected::Inspected;
+pub(in crate::doctor) use inspected::Report;
 pub use inspector::{InspectorRow, InspectorRun};
 pub use line::Line;

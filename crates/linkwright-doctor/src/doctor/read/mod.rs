@@ -5,6 +5,8 @@
 mod debug;
 mod debug_line;
 mod format;
+mod graphs;
+mod inspector;
 mod lines;
 mod log;
 mod whole;
@@ -12,7 +14,7 @@ mod whole;
 use std::io::BufRead;
 
 use crate::diagnostic::{InputError, Position};
-use crate::doctor::evidence::{Evidence, Format, ReadFile};
+use crate::doctor::evidence::{Evidence, Format, Inspected, ReadFile};
 
 pub use debug::DebugReader;
 use format::{Told, tell};
@@ -102,6 +104,14 @@ pub fn read_file(name: &str, from: impl BufRead, into: &mut Evidence) -> Result<
             read_log(&mut source, &mut lines, head, into)?;
             Format::Log
         }
+        Some(Told::Inspector) => {
+            read_inspector(&mut source, &mut lines, head, into, inspector::json_line)?;
+            Format::Inspector
+        }
+        Some(Told::Prometheus) => {
+            read_inspector(&mut source, &mut lines, head, into, inspector::metrics_line)?;
+            Format::InspectorPrometheus
+        }
         Some(whole) => {
             let text = whole::text(whole, &source, &mut lines, &head)?;
             whole::read(whole, &text, &mut source, into)?
@@ -112,7 +122,7 @@ pub fn read_file(name: &str, from: impl BufRead, into: &mut Evidence) -> Result<
         source.note(line, format!("{count} long lines are cut after {} bytes", lines::LONGEST));
     }
     if source.more_notes > 0 {
-        source.notes.push((0, format!("{} notes more are left out", source.more_notes)));
+        source.notes.push((count, format!("{} notes more are left out", source.more_notes)));
     }
     source.notes.sort();
     let Source { skipped, notes, .. } = source;
@@ -135,6 +145,33 @@ fn read_log(
         runs.line(line.number, line.text, source);
     }
     into.runs.extend(runs.finish(source)?);
+    Ok(())
+}
+
+fn read_inspector(
+    source: &mut Source<'_>,
+    lines: &mut Lines<impl BufRead>,
+    head: Vec<(u64, String)>,
+    into: &mut Evidence,
+    line_of: impl Fn(u64, &str, &mut Source<'_>, &mut Inspected),
+) -> Result<(), InputError> {
+    let (left_out, one_of) = (into.inspected.left_out(), into.inspected.one_of());
+    for (number, text) in head {
+        line_of(number, &text, source, &mut into.inspected);
+    }
+    while let Some(line) = lines.next(source)? {
+        line_of(line.number, line.text, source, &mut into.inspected);
+    }
+    let left_out = into.inspected.left_out() - left_out;
+    if left_out > 0 {
+        source.skipped += left_out;
+        source.note(1, format!("{left_out} lines are left out: too many collectives or sizes"));
+    }
+    if into.inspected.one_of() > one_of {
+        let kept = into.inspected.one_of();
+        source.note(1, format!("one operation of {kept} is kept: the same of all ranks"));
+    }
+    into.inspector = into.inspected.runs();
     Ok(())
 }
 

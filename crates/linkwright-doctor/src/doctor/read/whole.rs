@@ -1,12 +1,11 @@
 //! Reads the files that are taken as a whole, since they are short: machines, graphs and matrices of pairs.
-//! Takes NCCL Inspector's files line by line.
 
 use std::io::BufRead;
 use std::sync::Arc;
 
-use super::Source;
 use super::format::Told;
 use super::lines::Lines;
+use super::{Source, graphs};
 use crate::diagnostic::{Diagnose as _, InputError, Position};
 use crate::doctor::evidence::{Evidence, Format, PairMatrices};
 use crate::system::import::detect;
@@ -63,6 +62,10 @@ pub(super) fn read(
         let system = System::of_server(Arc::new(server));
         into.machines.push((source.name.to_owned(), Arc::new(system)));
         return Ok(Format::Machine);
+    }
+    if told == Told::Graphs {
+        graphs::read(text, source, into)?;
+        return Ok(Format::Graphs);
     }
     into.pairs.push(PairMatrices { file: source.name.to_owned(), text: text.to_owned() });
     Ok(Format::Pairs)

@@ -10,8 +10,8 @@ const MOST_DEVICES: usize = 1 << 10;
 const MOST_GRAPHS: usize = 16;
 const MOST_PATHS: usize = 64;
 
-/// NCCL's numbers of algorithms and of protocols, which it prints up to 2.23 (`src/include/nccl_common.h` 58 and 68;
-/// 2.18, `src/include/devcomm.h` 15 and 25).
+/// NCCL's numbers of algorithms and of protocols, which it prints up to 2.23 (`src/include/nccl_common.h` 55 and 65;
+/// 2.18, `src/include/devcomm.h` 19 and 28).
 const ALGORITHMS: [&str; 7] =
     ["TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"];
 const PROTOCOLS: [&str; 3] = ["LL", "LL128", "SIMPLE"];
