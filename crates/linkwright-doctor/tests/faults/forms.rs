@@ -14,7 +14,7 @@ pub struct Written {
 pub const RELEASES: [&str; 4] = ["2.18.5", "2.23.4", "2.27.7", "2.30.7"];
 
 /// Each form and its places in the four releases.
-pub const FORMS: [(&str, [&str; 4]); 36] = [
+pub const FORMS: [(&str, [&str; 4]); 37] = [
     ("prefix", ["debug.cc:175", "debug.cc:204", "debug.cc:366", "debug.cc:354"]),
     ("version", ["init.cc:452", "init.cc:530", "init.cc:541", "init.cc:700"]),
     (
@@ -185,6 +185,15 @@ pub const FORMS: [(&str, [&str; 4]); 36] = [
     ("channels", ["init.cc:1113", "init.cc:1274", "init.cc:1232", "init.cc:1646"]),
     ("choice", ["-", "enqueue.cc:1855", "enqueue.cc:745", "enqueue.cc:822"]),
     ("symmetric", ["-", "-", "enqueue.cc:1429", "scheduler/symmetric_sched.cc:356"]),
+    (
+        "tuner",
+        [
+            "-",
+            "misc/tuner.cc:216",
+            "plugin/tuner/tuner_v4.cc:17",
+            "plugin/tuner/tuner_v5.cc:44",
+        ],
+    ),
     (
         "via-collnet",
         [

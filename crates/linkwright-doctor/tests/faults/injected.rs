@@ -237,7 +237,7 @@ fn of_pcie() -> Vec<Fault> {
     let (third, fourth) = (Some(LinkKind::Pcie3), Some(LinkKind::Pcie4));
     vec![
         slower("a GPU at x8, dump", ("4x-l40s-pcie", 1, "2.23.4"), &["GPU3"], None, true),
-        slower("a GPU at x8, dump", ("8x-rtx-pro-6000", 1, "2.30.7"), &["GPU5"], None, true),
+        slower("a GPU at x8, dump", ("4x-l40s-pcie", 2, "2.30.7"), &["GPU1"], None, true),
         slower("a GPU at Gen3, dump", ("4x-l40s-pcie", 1, "2.18.5"), &["GPU2"], third, true),
         slower("an interface at x8, dump", ("hgx-h100", 2, "2.27.7"), &["mlx5_2"], None, true),
         slower("an interface at Gen4, dump", ("hgx-b200", 2, "2.30.7"), &["mlx5_6"], fourth, true),

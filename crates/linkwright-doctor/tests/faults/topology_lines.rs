@@ -79,7 +79,19 @@ impl Tree<'_> {
                 DeviceKind::Cpu => self.id("CPU", number),
                 _ => self.id("PCI", number) + " (1000c01010000000)",
             };
-            let text = format!("{:depth$}+ {link_name}[{:.1}] - {name}", "", bandwidth(link));
+            let mut rate = bandwidth(link);
+            if kind == DeviceKind::NvSwitch {
+                // NCCL takes all switches for one.
+                let own = server.links().iter().enumerate().filter(|(_, link)| {
+                    let end = link.joins(device).then(|| link.other_end(device));
+                    end.is_some_and(|end| server.devices()[end].kind == DeviceKind::NvSwitch)
+                });
+                if own.clone().next().is_some_and(|(first, _)| first != at) {
+                    continue;
+                }
+                rate = own.map(|(_, link)| bandwidth(link)).sum();
+            }
+            let text = format!("{:depth$}+ {link_name}[{rate:.1}] - {name}", "");
             self.lines.push(("link", text));
             if has_more && kind != DeviceKind::Cpu {
                 let deeper = depth + 14;

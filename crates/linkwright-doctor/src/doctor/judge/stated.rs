@@ -195,14 +195,18 @@ fn narrow_line(case: &Case<'_>, kind: Kind) -> Option<Candidate> {
     let mut slow =
         own.enumerate().filter(|(_, (_, it))| it.bandwidth < fastest * (1.0 - PCIE_TOLERANCE));
     let (order, (at, slow)) = slow.next()?;
-    let (system, gpu) = (case.system, case.gpus.get(order).or(case.gpus.first())?);
+    // `GPU/1B000 (3)` names the rank, and the kinds of device that have none stand without.
+    let (name, rest) = slow.device.split_once(' ').unwrap_or((&slow.device, ""));
+    let rank = rest.trim_start_matches('(').split(')').next()?.parse().unwrap_or(order);
+    let (system, gpu) = (case.system, case.gpus.get(rank).or(case.gpus.first())?);
     let place = system.gpu(*gpu as u32);
     let server = system.kind_of(place.server).server();
     let device = match kind {
         Kind::Gpu => server.gpus()[place.index as usize],
         Kind::Interface => {
             let below = topology[at..].iter().find(|it| it.link == "NET")?;
-            let (_, number) = below.device.rsplit_once(['/', '-'])?;
+            let name = below.device.split(' ').next()?;
+            let (_, number) = name.rsplit_once(['/', '-'])?;
             let number = u32::from_str_radix(number, 16).ok()?;
             stated_network::interface(case, number)?
         }
@@ -210,7 +214,7 @@ fn narrow_line(case: &Case<'_>, kind: Kind) -> Option<Candidate> {
     let share = slow.bandwidth / fastest;
     let text = format!(
         "NCCL finds {:.1} GB/s of PCIe at {}, and {fastest:.1} GB/s at other {what}",
-        slow.bandwidth, slow.device
+        slow.bandwidth, name
     );
     let narrow = vec![(server.devices()[device].name.clone(), share)];
     let change = Change { narrow, ..Change::of_settings(case.settings) };

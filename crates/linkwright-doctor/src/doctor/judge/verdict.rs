@@ -228,7 +228,8 @@ fn is_stated_gap(
     gaps: &[Against],
 ) -> bool {
     let own: Vec<Against> = large(case, gaps).collect();
-    let is_slow = median_ratio(&own).is_some_and(|ratio| ratio >= COSTS);
+    let largest = case.rows.iter().zip(gaps).max_by_key(|(row, _)| row.size);
+    let is_slow = largest.is_some_and(|(_, gap)| gap.off >= COSTS.ln());
     let is_nearer = |it: &Played| {
         let errors: Vec<f64> = gaps.iter().map(|gap| gap.error.exp_m1()).collect();
         let with: Vec<Against> = large(case, &against(&case.rows, &it.times, &errors)).collect();

@@ -106,7 +106,8 @@ impl LogRuns {
         if let Heard::Refused(why) = debug.line(number, line, &mut self.room) {
             source.skip(number, why);
         }
-        if line.warns || line.message.contains("CCL version") {
+        let is_of_table = |own: &&str| line.message.contains(*own);
+        if line.warns || ["CCL version", "nhandled"].iter().any(is_of_table) {
             run.tests.line(index, text);
         } else {
             run.tests.debug_line(index, text);

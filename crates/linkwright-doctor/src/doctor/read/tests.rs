@@ -112,6 +112,91 @@ fn impossible_values_are_skipped_and_said() {
     assert_eq!(evidence.runs[0].debug.ranks, None);
 }
 
+#[test]
+fn the_table_is_that_of_the_reader_of_tables() {
+    let mine = format!("{HEADER}{}{TABLE}", debug("node-1", 77));
+    let labelled: String = mine.lines().map(|line| format!("0: {line}\n")).collect();
+    let numbered: String =
+        (1..).zip(mine.lines()).map(|(number, line)| format!("{number}: {line}\n")).collect();
+    let cut = mine[..mine.len() - 120].to_owned();
+    for text in [&mine, &labelled, &numbered, &cut] {
+        let [run] = &runs(text)[..] else { panic!("{text}") };
+        let whole = crate::collectives::nccl::nccl_tests::read("a.log", text).unwrap();
+        assert_eq!(run.tests.as_ref(), Some(&whole), "{text}");
+    }
+}
+
+#[test]
+fn ends_of_lines_colours_and_broken_characters_are_tolerated() {
+    let text = format!("{HEADER}{}{TABLE}", debug("node-1", 77));
+    let coloured = text.replace("Using network", "\u{1b}[32mUsing network\u{1b}[0m");
+    let mut bytes = coloured.replace('\n', "\r\n").into_bytes();
+    bytes.extend_from_slice(b"\xff\xfe broken\r\n");
+    let mut evidence = Evidence::default();
+    read_file("a.log", &bytes[..], &mut evidence).unwrap();
+    let run = &evidence.runs[0];
+    assert_eq!(run.debug.network.as_ref().unwrap().0, "IB");
+    assert_eq!(run.tests.as_ref().unwrap().rows.len(), 1);
+}
+
+#[test]
+fn long_lines_are_cut_and_said() {
+    let long = "x".repeat(3 * lines::LONGEST);
+    let text = format!("{}{long}\n{}", debug("node-1", 77), debug("node-1", 78));
+    let evidence = read(&text).unwrap();
+    let file = &evidence.files[0];
+    assert_eq!((file.lines, file.bytes), (19, text.len() as u64));
+    assert!(file.notes.iter().any(|(line, note)| *line == 10 && note.contains("are cut")));
+}
+
+/// Ten thousand ranks that warn, connect and set up, in a stream that is never held as a whole.
+#[test]
+fn a_long_log_keeps_bounded_facts() {
+    let mut text = String::new();
+    for rank in 0..10_000 {
+        let own = format!("h{rank}:1:2 [0] ");
+        text += &format!(
+            "{own}NCCL INFO comm 0x1 rank {rank} nranks 10000 cudaDev 0 busId 1 commId 0x1 - Init COMPLETE\n"
+        );
+        text += &format!("{own}NCCL INFO Channel 00/0 : {rank}[0] -> 0[0] [send] via NET/IB/0\n");
+        let word: String = rank.to_string().bytes().map(|it| char::from(it + b'0')).collect();
+        text += &format!("{own}misc/a.cc:1 NCCL WARN {word} went away\n");
+        text += &format!("{own}misc/a.cc:1 NCCL WARN peer {rank} went away\n");
+    }
+    let evidence = read(&text).unwrap();
+    let debug = &evidence.runs[0].debug;
+    assert_eq!((debug.places.len(), debug.connections.len()), (10_000, 10_000));
+    assert_eq!(debug.warnings.len(), 64);
+    assert_eq!(debug.warnings["peer N went away"].count, 10_000);
+    assert_eq!(debug.skipped, 10_000 - 63);
+    assert_eq!(evidence.files[0].lines, 40_000);
+}
+
+#[test]
+fn what_processes_wrote_apart_is_put_together() {
+    let one = runs(&debug("node-1", 77)).remove(0).debug;
+    let mut both = one.clone();
+    let other = debug("node-2", 78).replace("rank 0 nranks", "rank 1 nranks");
+    both.merge(runs(&other).remove(0).debug);
+    assert_eq!((both.places.len(), both.interfaces.len(), both.ranks), (2, 2, Some(2)));
+    assert!(both.connections.values().all(|(channels, _)| *channels == 2));
+    let larger = runs(&debug("node-3", 79).replace("nranks 2", "nranks 4")).remove(0).debug;
+    both.merge(larger);
+    assert_eq!((both.ranks, both.places.len()), (Some(4), 1));
+    assert_eq!(both.other_lines, 2 * one.read);
+}
+
+#[test]
+fn machines_and_matrices_are_told_by_their_content() {
+    let topology = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV2\t0-7\nGPU1\tNV2\t X \t0-7\n";
+    let evidence = read(topology).unwrap();
+    assert_eq!((evidence.machines.len(), evidence.machines[0].1.gpus()), (1, 2));
+    assert_eq!(evidence.files[0].format, Format::Machine);
+    let pairs = "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nDevice: 0\n";
+    let evidence = read(pairs).unwrap();
+    assert_eq!(evidence.pairs[0].text, pairs);
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
