@@ -53,6 +53,12 @@ impl DebugReader {
                 .iter()
                 .any(|own| before.contains(own))
         });
+        // Releases from 2.28 on leave out the word: `TUNER/Plugin: Using Special (v5)`.
+        let found = found.or_else(|| {
+            let (kind, name) = message.split_once("/Plugin: Using ")?;
+            let is_versioned = name.ends_with(')') && name.contains(" (v");
+            is_versioned.then(|| (&message[..kind.len() + "/Plugin: Using ".len()], name))
+        });
         let Some((before, name)) = found else {
             let is_of_plugin = message.contains("/Plugin");
             return if is_of_plugin { Heard::Fact } else { Heard::Nothing };
