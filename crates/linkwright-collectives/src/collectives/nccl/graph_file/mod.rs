@@ -1,0 +1,85 @@
+//! The file of rings and trees that NCCL takes and writes: `NCCL_GRAPH_FILE`, `NCCL_GRAPH_DUMP_FILE`.
+//!
+//! What it represents: for each shape of channels its number and speed, and for each channel the
+//! network interface by which data enters a server, the GPUs in their order, and the interface by
+//! which it leaves. The rules are those of NCCL 2.30.7: `ncclTopoGetGraphFromXmlSub` and
+//! `ncclTopoGetXmlFromGraph` of `src/graph/search.cc` (lines 928 to 1022), and the parser of
+//! `src/graph/xml.cc` (lines 43 to 230):
+//!
+//! - Each rank reads the file for its own server. A GPU is known by its number there; where a GPU has
+//!   a rank of the job, too, that counts alone, so that a file for several servers names none.
+//! - A shape that the file lacks is searched for as ever.
+//! - Numbers of GPUs and interfaces are hexadecimal (decimal up to NCCL 2.18). An interface's number
+//!   is its place in NCCL's own list.
+//! - There is no XML declaration; the attributes of an element stand on one line, a space before each.
+//!
+//! What it leaves out: NCCL counts channels that the file lacks as if they went through rank 0 alone, and
+//! writes over others where a channel has three interfaces. Both are refused here.
+
+mod read;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use read::read;
+pub use write::write;
+
+/// The most channels of a shape (`MAXCHANNELS` from NCCL 2.26 on; 32 before).
+pub const MOST_CHANNELS: usize = 64;
+
+/// The names of paths that the file has (`kvDictLinkType`; P2C came with NCCL 2.27).
+pub const PATHS: [&str; 9] = ["LOC", "NVL", "NVB", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"];
+
+/// The number of the shape whose channels name one GPU alone: that of reduction in switches.
+pub const SWITCHES: u32 = 3;
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GraphFile {
+    /// The shapes, in the file's order.
+    pub graphs: Vec<ChannelGraph>,
+}
+
+/// Channels of one shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChannelGraph {
+    /// What it is for: 0 rings, 1 trees, 2 chains of `CollNet`, 3 reduction in switches, 4 `CollNet` itself.
+    pub id: u32,
+    /// The form, by NCCL's number: 1 and 2 are trees over two GPUs, 3 trees, 4 rings, 5 switches, 6 `CollNet`.
+    pub pattern: u32,
+    /// Whether channels change interfaces in a server: 0 no, 1 yes, 2 (up to NCCL 2.18) where that carries more.
+    pub cross_nic: u32,
+    /// Each channel carries these GB/s inside a server.
+    pub speed_intra: f32,
+    /// Each channel carries these GB/s between servers.
+    pub speed_inter: f32,
+    /// The interfaces' latency in microseconds; zero where the file does not say.
+    pub latency_inter: f32,
+    /// Hops inside a server go as far as this, one of [`PATHS`].
+    pub type_intra: &'static str,
+    /// GPUs are as far from their interfaces, one of [`PATHS`].
+    pub type_inter: &'static str,
+    /// Whether all channels have one order.
+    pub same_channels: bool,
+    /// The channels.
+    pub channels: Vec<GraphChannel>,
+}
+
+/// One channel on a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GraphChannel {
+    /// The interfaces by which data enters and leaves, by NCCL's numbers; none within one server.
+    pub nets: Option<[u64; 2]>,
+    /// The GPUs in their order.
+    pub gpus: Vec<GraphGpu>,
+}
+
+/// A GPU of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GraphGpu {
+    /// Its number on its server; the number of the server within a joined rack is in the upper bits.
+    pub device: u64,
+    /// Its rank in the job, which a dump names.
+    pub rank: Option<u32>,
+}
