@@ -1,13 +1,13 @@
 """Tuner files of stock NCCL: how its example plugin reads them, and what it then answers.
 
 The rules are those of `plugin.c` of NCCL's example tuner plugin, from 2.27.5 on
-(`ext-tuner/example`, from 2.29.7 on `plugins/tuner/example`), and those of NCCL for what it does with
-the answer (`ncclGetAlgoInfo` of `src/enqueue.cc`):
+(`ext-tuner/example`, from 2.29.7 on `plugins/tuner/example`), and those of NCCL for what it does
+with the answer (`ncclGetAlgoInfo` of `src/enqueue.cc`):
 
 - The plugin says one channel before it looks for a row. A size without a row, and a row whose
   channels are -1, run on one channel; a row whose channels are 0 leaves NCCL its own number.
-- The first row that matches is taken, unless NCCL has refused its cell: then the next is looked for.
-- A collective whose name is unknown is all-reduce, such an algorithm ring, such a protocol Simple.
+- The first row that matches is taken, unless NCCL has refused its cell: then the next one.
+- An unknown collective is all-reduce, an unknown algorithm ring, an unknown protocol Simple.
 - A line is at most 255 bytes, its end among them: what goes on is a line by itself.
 - Only a `#` that begins a line begins a remark. Fields that are empty do not count.
 """
@@ -192,7 +192,9 @@ def read_tuner(text: str | bytes) -> TunerFile:
 def _pieces(content: bytes) -> Iterator[tuple[int, bytes]]:
     """What the plugin takes for lines, each with the number of the line that it is of."""
     for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", content), 1):
-        yield from ((number, line[at : at + LONGEST_LINE]) for at in range(0, len(line), LONGEST_LINE))
+        yield from (
+            (number, line[at : at + LONGEST_LINE]) for at in range(0, len(line), LONGEST_LINE)
+        )
 
 
 def _row(fields: list[str]) -> TunerRow:

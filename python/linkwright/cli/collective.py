@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import Export, Schedule, System, read_text
-from linkwright.cli import collective_runs, comparison, expectation, output, sweep
+from linkwright.cli import collective_runs, comparison, expectation, output, sweep, tuning
 from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
 from linkwright.cli.schedules import (
@@ -278,3 +278,4 @@ app.command("run")(collective_runs.run)
 app.command("time")(sweep.time)
 app.command("compare")(comparison.compare)
 app.command("expect")(expectation.expected)
+app.command("tune")(tuning.tune)

@@ -8,10 +8,10 @@ use super::{ChannelGraph, GraphChannel, GraphFile, GraphGpu, MOST_CHANNELS, PATH
 use crate::diagnostic::{InputError, Position};
 use crate::xml::{self, Source};
 
-/// More text than 4,096 elements take, which is all that NCCL holds (`NCCL_GRAPH_XML_MAX_NODES`).
-const MOST_BYTES: usize = 4 << 20;
+/// More text than 65,536 elements take, which is all that NCCL holds (`NCCL_GRAPH_XML_MAX_NODES`).
+const MOST_BYTES: usize = 16 << 20;
 /// Elements and the white space between them.
-const MOST_NODES: u32 = 4 * 4096;
+const MOST_NODES: u32 = 4 * 65_536;
 /// The highest number of a shape (`CollNet`'s).
 const MOST_ID: u32 = 4;
 /// The lowest and the highest number of a form.
@@ -29,7 +29,7 @@ pub fn read(file: &str, text: &str) -> Result<GraphFile, InputError> {
     };
     if text.len() > MOST_BYTES {
         let problem = format!("the text has {} bytes", text.len());
-        return Err(refuse(problem, "give a graph file, at most 4 MiB"));
+        return Err(refuse(problem, "give a graph file, at most 16 MiB"));
     }
     if text[start..].starts_with("<?") {
         let problem = "NCCL's reader knows no XML declaration".to_owned();
