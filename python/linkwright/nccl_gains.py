@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -152,7 +152,7 @@ def _is_worth(found: ChosenRange, cell: Cell) -> bool:
 
 
 def _bars(
-    system: System, gpus: list[int], collective: names.CollectiveName, algorithms: list[str]
+    system: System, gpus: list[int], collective: names.CollectiveName, algorithms: Sequence[str]
 ) -> list[float]:
     found = time_errors(system, gpus, SIZES, collective=collective, algorithms=algorithms)
     return [row["ninetieth"] for row in found]

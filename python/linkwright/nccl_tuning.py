@@ -28,13 +28,14 @@ __all__ = ["TunedRow", "Tuning", "tune_nccl"]
 # table of costs as NCCL lays it out.
 FIRST_WITH_FILE, FIRST_SOUND = "2.27.5", "2.30.3"
 
-# The collectives that NCCL asks a tuner about.
+# The collectives that NCCL asks a tuner about. The plugin goes through rows one after another at
+# every call, so that what most jobs wait for comes first.
 TUNED: list[names.CollectiveName] = [
-    "broadcast",
-    "reduce",
+    "all-reduce",
     "all-gather",
     "reduce-scatter",
-    "all-reduce",
+    "broadcast",
+    "reduce",
 ]
 
 
@@ -45,8 +46,8 @@ class TunedRow:
     `reason` is `gain` where it is faster than what NCCL runs by more than the bar, and `own` where
     it is what NCCL runs. It is `other-numbers` where it is for types and operations for which NCCL
     has no such cell above, and `rest` where NCCL refuses everything above. The gain is how much
-    longer NCCL's own choice takes, as a part, and the bar the larger error bar of both: of the sizes
-    timed, that one where they are nearest to each other.
+    longer NCCL's own choice takes, as a part, and the bar the larger error bar of both. Of the
+    sizes timed they are those where the two are nearest to each other.
     """
 
     row: TunerRow
@@ -105,11 +106,15 @@ def tune_nccl(system: System, gpus: Sequence[int], *, nccl: str | None = None) -
     notes = ([note] if note else []) + _notes_on(nccl)
     nodes = len({system.server_of(gpu) for gpu in ids})
     rows: list[TunedRow] = []
+    others: list[TunedRow] = []
     for name in TUNED:
         ranges = chosen_ranges(system, ids, name, nccl)
         gains = gains_on(system, ids, name, ranges, nccl)
-        rows += _rows(name, ranges, gains, nodes, len(ids))
-    return Tuning(rows, library, nodes, len(ids), notes)
+        writer = _Writer(name, ranges, nodes, len(ids))
+        first = writer.first_choice(gains)
+        rows += first
+        others += writer.others(first)
+    return Tuning(rows + others, library, nodes, len(ids), notes)
 
 
 def _notes_on(nccl: str | None) -> list[str]:
@@ -142,37 +147,43 @@ def _notes_on(nccl: str | None) -> list[str]:
     return []
 
 
-def _rows(
-    collective: str, ranges: list[ChosenRange], gains: list[Gain], nodes: int, ranks: int
-) -> list[TunedRow]:
-    def row(first: int, last: int, cell: Cell, channels: int) -> TunerRow:
-        return TunerRow(collective, first, last, *cell, channels, nodes, ranks)
+class _Writer:
+    """Makes the rows of one collective for communicators of one size."""
 
-    rows: list[TunedRow] = []
-    for each in ranges:
-        for first, last, gain in _pieces(each, gains):
-            if gain is None:
-                made = TunedRow(row(first, last, each.own, each.channels(each.own)), "own")
-            else:
-                named = row(first, last, gain.cell, each.channels(gain.cell))
-                made = TunedRow(named, "gain", each.own, gain.gain, gain.bar)
-            rows.append(made)
-    rows = _joined(rows)
-    special = [it.row for it in rows if it.row.algorithm not in FOR_ANY_NUMBERS]
-    if special:
-        first, last = special[0].first, special[-1].last
-        plain = [
-            TunedRow(
-                row(max(each.first, first), min(each.last, last), cell, each.channels(cell)),
-                "other-numbers",
-            )
-            for each in ranges
-            if (cell := each.plain) and each.first <= last and each.last >= first
-        ]
-        rows += _joined(plain)
-    most = max(channels for each in ranges for _, channels, _ in each.cells)
-    rows.append(TunedRow(row(0, LARGEST, ("ring", "Simple"), most), "rest"))
-    return rows
+    def __init__(self, collective: str, ranges: list[ChosenRange], nodes: int, ranks: int) -> None:
+        self.collective, self.ranges, self.nodes, self.ranks = collective, ranges, nodes, ranks
+
+    def row(self, first: int, last: int, cell: Cell, channels: int) -> TunerRow:
+        return TunerRow(self.collective, first, last, *cell, channels, self.nodes, self.ranks)
+
+    def first_choice(self, gains: list[Gain]) -> list[TunedRow]:
+        """What is to run for each size."""
+        rows: list[TunedRow] = []
+        for each in self.ranges:
+            for first, last, gain in _pieces(each, gains):
+                if gain is None:
+                    own = self.row(first, last, each.own, each.channels(each.own))
+                    rows.append(TunedRow(own, "own"))
+                else:
+                    named = self.row(first, last, gain.cell, each.channels(gain.cell))
+                    rows.append(TunedRow(named, "gain", each.own, gain.gain, gain.bar))
+        return _joined(rows)
+
+    def others(self, before: list[TunedRow]) -> list[TunedRow]:
+        """What is to run where NCCL refuses the rows before."""
+        rows: list[TunedRow] = []
+        special = [it.row for it in before if it.row.algorithm not in FOR_ANY_NUMBERS]
+        if special:
+            least, most = special[0].first, special[-1].last
+            for each in self.ranges:
+                cell, first, last = each.plain, max(each.first, least), min(each.last, most)
+                if cell is not None and first <= last:
+                    made = self.row(first, last, cell, each.channels(cell))
+                    rows.append(TunedRow(made, "other-numbers"))
+        cells = [cell for each in self.ranges for cell in each.cells]
+        channels = max(number for cell, number, _ in cells if cell[0] in FOR_ANY_NUMBERS)
+        rest = self.row(0, LARGEST, ("ring", "Simple"), channels)
+        return [*_joined(rows), TunedRow(rest, "rest")]
 
 
 def _pieces(each: ChosenRange, gains: list[Gain]) -> Iterator[tuple[int, int, Gain | None]]:

@@ -9,7 +9,7 @@
 //! - Each rank reads the file for its own server. A GPU is known by its number there; where a GPU has
 //!   a rank of the job, too, that counts alone, so that a file for several servers names none.
 //! - A shape that the file lacks is searched for as ever.
-//! - Numbers of GPUs and interfaces are hexadecimal (decimal up to NCCL 2.18). An interface's number
+//! - Numbers of GPUs and interfaces are hexadecimal (decimal up to NCCL 2.20). An interface's number
 //!   is its place in NCCL's own list.
 //! - There is no XML declaration; the attributes of an element stand on one line, a space before each.
 //!
@@ -25,7 +25,7 @@ mod tests;
 pub use read::read;
 pub use write::write;
 
-/// The most channels of a shape (`MAXCHANNELS` from NCCL 2.26 on; 32 before).
+/// The most channels of a shape (`MAXCHANNELS` from NCCL 2.25 on; 32 before).
 pub const MOST_CHANNELS: usize = 64;
 
 /// The names of paths that the file has (`kvDictLinkType`; P2C came with NCCL 2.27).
@@ -48,7 +48,7 @@ pub struct ChannelGraph {
     pub id: u32,
     /// The form, by NCCL's number: 1 and 2 are trees over two GPUs, 3 trees, 4 rings, 5 switches, 6 `CollNet`.
     pub pattern: u32,
-    /// Whether channels change interfaces in a server: 0 no, 1 yes, 2 (up to NCCL 2.18) where that carries more.
+    /// Whether channels change interfaces in a server: 0 no, 1 yes.
     pub cross_nic: u32,
     /// Each channel carries these GB/s inside a server.
     pub speed_intra: f32,

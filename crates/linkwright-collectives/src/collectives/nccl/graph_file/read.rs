@@ -78,7 +78,7 @@ fn read_graph(source: &Source<'_>, node: Node<'_, '_>) -> Result<ChannelGraph, I
     Ok(ChannelGraph {
         id,
         pattern: whole(source, node, "pattern", PATTERNS)?,
-        cross_nic: whole(source, node, "crossnic", (0, 2))?,
+        cross_nic: whole(source, node, "crossnic", (0, 1))?,
         speed_intra: real(source, node, "speedintra")?,
         speed_inter: real(source, node, "speedinter")?,
         latency_inter: match node.attribute("latencyinter") {

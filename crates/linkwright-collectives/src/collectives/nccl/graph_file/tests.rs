@@ -40,7 +40,7 @@ fn what_nccl_refuses_or_misreads_is_refused_with_its_place() {
             "1:1: NCCL's reader knows no XML declaration",
         ),
         ("version=\"1\"", "version=\"2\"", "1:18: `version` is no number that NCCL takes here"),
-        ("nchannels=\"1\"", "nchannels=\"2\"", "2:52: the graph has 1 channels, and says"),
+        ("nchannels=\"1\"", "nchannels=\"2\"", "2:53: the graph has 1 channels, and says"),
         ("pattern=\"4\"", "pattern=\"7\"", "2:26: `pattern` is no number that NCCL takes here"),
         ("\"NVL\"", "\"C2C\"", "`typeintra` is no path that NCCL reads"),
         ("dev=\"0\"", "dev=\"0xg\"", "5:17: `dev` is no hexadecimal number"),
@@ -56,7 +56,7 @@ fn what_nccl_refuses_or_misreads_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_shape_without_its_latency_has_none_as_before_nccl_2_16() {
+fn a_shape_without_its_latency_has_none() {
     let text = DUMP.replace(" latencyinter=\"0\"", "");
     assert_eq!(read("graph.xml", &text), read("graph.xml", DUMP));
 }
@@ -100,7 +100,7 @@ fn servers_with_different_channels_have_no_common_file() {
 
 fn any_graph() -> impl Strategy<Value = ChannelGraph> {
     let channels = (1_u64..6, any::<bool>(), any::<bool>(), 0_usize..5, any::<u64>());
-    let head = (0_u32..=4, 1_u32..=6, 0_u32..=2, any::<bool>());
+    let head = (0_u32..=4, 1_u32..=6, 0_u32..=1, any::<bool>());
     let speeds = (0.0_f32..1e6, 0.0_f32..1e6, 0.0_f32..1e3, 0_usize..9, 0_usize..9);
     (head, speeds, channels).prop_map(|(head, speeds, channels)| {
         let ((id, pattern, cross_nic, same_channels), (gpus, nets, ranks, count, device)) =
