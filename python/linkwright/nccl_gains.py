@@ -18,7 +18,7 @@ Cell: TypeAlias = "tuple[names.NcclAlgorithmName, names.ProtocolName]"
 # The sizes that are timed, in bytes, up to 1 GiB: larger data takes as much longer in any cell.
 SIZES = [8 << power for power in range(28)]
 
-# A cell is timed where NCCL's own model gives it at most so many times what it gives its choice.
+# A cell is timed where NCCL's own model gives it at most this many times the time of its choice.
 WORTH_TIMING = 2.0
 
 # Algorithms that NCCL has for any type and operation.
@@ -39,12 +39,12 @@ class ChosenRange:
 
     @property
     def own(self) -> Cell:
-        """What NCCL runs."""
+        """Gives the cell that NCCL runs."""
         return self.cells[0][0]
 
     @property
     def plain(self) -> Cell | None:
-        """What NCCL runs of rings and trees, which it has for any type and operation."""
+        """Gives the ring or tree that NCCL runs first; it has those for any type and operation."""
         found = (cell for cell, _, _ in self.cells if cell[0] in FOR_ANY_NUMBERS)
         return next(found, None)
 
@@ -132,7 +132,7 @@ def _spans(
     own: list[float],
     bars: list[float],
 ) -> Iterator[Gain]:
-    """Gains between sizes that were timed: what holds at both ends holds between them."""
+    """Joins sizes that were timed: a gain at both ends holds between them."""
     for run in runs:
         first = 0 if run[0] == 0 else SIZES[run[0]]
         last = LARGEST if run[-1] == len(SIZES) - 1 else SIZES[run[-1]]

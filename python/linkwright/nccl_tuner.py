@@ -1,14 +1,14 @@
-"""Tuner files of stock NCCL: how its example plugin reads them, and what it then answers.
+"""Reads tuner files of stock NCCL as its example plugin does, and answers as it does.
 
-The rules are those of `plugin.c` of NCCL's example tuner plugin, from 2.27.5 on
-(`ext-tuner/example`, from 2.29.7 on `plugins/tuner/example`), and those of NCCL for what it does
-with the answer (`ncclGetAlgoInfo` of `src/enqueue.cc`):
+The rules stand in `plugin.c` of NCCL's example tuner plugin, from 2.27.5 on (`ext-tuner/example`,
+from 2.29.7 on `plugins/tuner/example`). NCCL's part stands in `ncclGetAlgoInfo` of
+`src/enqueue.cc`:
 
 - The plugin says one channel before it looks for a row. A size without a row, and a row whose
-  channels are -1, run on one channel; a row whose channels are 0 leaves NCCL its own number.
+  channels are -1, run on one channel. A row whose channels are 0 leaves NCCL its own number.
 - The first row that matches is taken, unless NCCL has refused its cell: then the next one.
 - An unknown collective is all-reduce, an unknown algorithm ring, an unknown protocol Simple.
-- A line is at most 255 bytes, its end among them: what goes on is a line by itself.
+- A line is at most 255 bytes, its end among them; the rest is a line by itself.
 - Only a `#` that begins a line begins a remark. Fields that are empty do not count.
 """
 
@@ -23,7 +23,7 @@ from linkwright.files import PathOrName, path_of, read_bytes
 
 __all__ = ["LARGEST", "TunerAnswer", "TunerFile", "TunerRow", "load_tuner", "read_tuner"]
 
-# What the plugin calls what it tunes; a name that is not here is the last of each.
+# The plugin's names; it takes an unknown one for the last.
 COLLECTIVES = {
     "broadcast": "broadcast",
     "reduce": "reduce",
@@ -54,7 +54,7 @@ FEWEST_FIELDS, MOST_FIELDS = 8, 10
 # More text than any tuner's file.
 LARGEST_FILE = 16 << 20
 
-# What stands for any number of nodes, ranks or operations, and for any buffers.
+# This stands for any number of nodes, ranks or operations, and for any buffers.
 ANY = -1
 
 
@@ -78,12 +78,12 @@ class TunerRow:
 
     @property
     def cell(self) -> tuple[str, str]:
-        """The algorithm with the protocol."""
+        """Gives the algorithm with the protocol."""
         return self.algorithm, self.protocol
 
     @property
     def line(self) -> str:
-        """The row as a line of a file, without its end: ten fields, and no spaces."""
+        """Writes the row as a line without its end: ten fields, and no spaces."""
         written = [
             _name_of(COLLECTIVES, self.collective),
             str(self.first),
@@ -97,7 +97,7 @@ class TunerRow:
 
 @dataclass(frozen=True)
 class TunerAnswer:
-    """What the plugin tells NCCL: the row that it took, None where none matches, and channels.
+    """Holds the plugin's answer: the row that it took, None where none matches, and channels.
 
     NCCL runs the row's cell on that many channels, at most as many as it has. Without a row it runs
     the cell of its own choice on that many; 0 is NCCL's own number.
@@ -109,7 +109,7 @@ class TunerAnswer:
 
 @dataclass(frozen=True)
 class TunerFile:
-    """The rows of a file in their order, and what a person should know of it."""
+    """Holds the rows of a file in their order, and notes for a person."""
 
     rows: list[TunerRow]
     notes: list[str]
@@ -125,12 +125,11 @@ class TunerFile:
         registered: bool = False,
         refused: Collection[tuple[str, str]] = (),
     ) -> TunerAnswer:
-        """What the plugin answers NCCL for one operation.
+        """Answers NCCL for one operation.
 
         Args:
             collective: One of those that are tuned, such as `all-reduce`.
-            size: The data in bytes, as NCCL counts it and nccl-tests prints it: the larger of what
-                all ranks give and get together and what one has.
+            size: The data in bytes, as nccl-tests prints it.
             nodes: How many servers the communicator has.
             ranks: How many ranks it has.
             pipe_operations: How many operations of a group a channel runs, NCCL's estimate.
@@ -169,7 +168,7 @@ def load_tuner(path: PathOrName) -> TunerFile:
 def read_tuner(text: str | bytes) -> TunerFile:
     """Reads a tuner's file as NCCL's example plugin does: it refuses nothing.
 
-    What it passes over or takes for something else stands in the file's notes, with the line.
+    The notes say what it passes over or takes for something else, with the line.
     """
     content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     rows: list[TunerRow] = []
@@ -190,7 +189,7 @@ def read_tuner(text: str | bytes) -> TunerFile:
 
 
 def _pieces(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """What the plugin takes for lines, each with the number of the line that it is of."""
+    """Cuts a text into the plugin's lines, each with the number of the line in the text."""
     for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", content), 1):
         yield from (
             (number, line[at : at + LONGEST_LINE]) for at in range(0, len(line), LONGEST_LINE)
@@ -234,7 +233,7 @@ def _number(text: str) -> int:
 
 
 def _unsigned(text: str) -> int:
-    """As `strtoull`: what is too large is the largest, and negative numbers count from there."""
+    """Reads as `strtoull`: a number too large is the largest, and negative ones count from there."""
     number = _number(text)
     return LARGEST if abs(number) > LARGEST else number % (LARGEST + 1)
 

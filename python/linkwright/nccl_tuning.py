@@ -1,8 +1,8 @@
-"""A tuner's file for stock NCCL: what to run for each size, by the clock of linkwright.
+"""Makes a tuner's file for stock NCCL, by the clock of linkwright.
 
-NCCL runs the cell of algorithm and protocol that costs least in its own model. Where the clock says
-that another of its cells is faster by more than the error bar, the file names that one; everywhere
-else it names what NCCL runs anyway, with its channels, since a size without a row is slow.
+NCCL runs the cell of algorithm and protocol that costs least in its own model. The file names
+another cell where the clock says that it is faster by more than the error bar. Everywhere else it
+names NCCL's own cell with its channels, since a size without a row is slow.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from linkwright.nccl_tuner import LARGEST, LONGEST_LINE, TunerRow
 
 __all__ = ["TunedRow", "Tuning", "tune_nccl"]
 
-# The first release of NCCL whose example plugin reads a file, and the first whose plugin reads the
-# table of costs as NCCL lays it out.
+# From these releases of NCCL on the example plugin reads a file, and NCCL's table of costs as it is
+# laid out.
 FIRST_WITH_FILE, FIRST_SOUND = "2.27.5", "2.30.3"
 
 # The collectives that NCCL asks a tuner about. The plugin goes through rows one after another at
@@ -59,7 +59,7 @@ class TunedRow:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The rows of a tuner's file in their order, for communicators of so many nodes and ranks."""
+    """Holds the rows of a tuner's file, for communicators of these nodes and ranks."""
 
     rows: list[TunedRow]
     library: str
@@ -68,7 +68,7 @@ class Tuning:
     notes: list[str]
 
     def text(self, machine: str) -> str:
-        """The file, with the machine's name in its first remark."""
+        """Writes the file, with the machine's name in its first remark."""
         plain = re.sub(r"[^ -~]", "?", machine)
         lines = [
             f"# linkwright: {self.library}, {self.nodes} nodes, {self.ranks} ranks of {plain}",
@@ -85,7 +85,7 @@ class Tuning:
 
 
 def tune_nccl(system: System, gpus: Sequence[int], *, nccl: str | None = None) -> Tuning:
-    """What a tuner's file should say for a job: all five collectives, and all sizes.
+    """Makes the rows of a job: of all five collectives, and of all sizes.
 
     Args:
         system: Whose links carry it.
@@ -118,7 +118,7 @@ def tune_nccl(system: System, gpus: Sequence[int], *, nccl: str | None = None) -
 
 
 def _notes_on(nccl: str | None) -> list[str]:
-    """What to know of the plugin of a release; none where it is sound.
+    """Says what is wrong with the plugin of a release; none where it is sound.
 
     Raises:
         CollectiveError: If it reads no file.
@@ -157,7 +157,7 @@ class _Writer:
         return TunerRow(self.collective, first, last, *cell, channels, self.nodes, self.ranks)
 
     def first_choice(self, gains: list[Gain]) -> list[TunedRow]:
-        """What is to run for each size."""
+        """Gives each size its row."""
         rows: list[TunedRow] = []
         for each in self.ranges:
             for first, last, gain in _pieces(each, gains):
@@ -170,7 +170,7 @@ class _Writer:
         return _joined(rows)
 
     def others(self, before: list[TunedRow]) -> list[TunedRow]:
-        """What is to run where NCCL refuses the rows before."""
+        """Gives the rows for where NCCL refuses those before."""
         rows: list[TunedRow] = []
         special = [it.row for it in before if it.row.algorithm not in FOR_ANY_NUMBERS]
         if special:
@@ -196,7 +196,7 @@ def _pieces(each: ChosenRange, gains: list[Gain]) -> Iterator[tuple[int, int, Ga
             yield start, gain.first - 1, None
             start = gain.first
         end = min(gain.last, each.last)
-        # What NCCL comes to run by itself somewhere between is no gain.
+        # NCCL may run the cell by itself somewhere between, which is no gain.
         yield start, end, gain if gain.cell != each.own else None
         start = end + 1
     if start <= each.last:
@@ -204,7 +204,7 @@ def _pieces(each: ChosenRange, gains: list[Gain]) -> Iterator[tuple[int, int, Ga
 
 
 def _joined(rows: list[TunedRow]) -> list[TunedRow]:
-    """Rows that follow each other and say the same, as one."""
+    """Joins rows that follow each other and say the same."""
     found: list[TunedRow] = []
     for tuned in rows:
         last = found[-1] if found else None

@@ -60,7 +60,7 @@ def test_the_plugin_answers_what_was_meant_for_any_size(job: Job) -> None:
             answer = file.answer(collective, size, tuning.nodes, len(gpus))
             choices = list(nccl_choices(system, gpus, collective, size))
             known = {(row["algorithm"], row["protocol"]): row["channels"] for row in choices}
-            # What NCCL refuses is never named, and each cell has the channels that NCCL gives it.
+            # The file never names a cell that NCCL refuses, and gives each NCCL's channels.
             assert answer.row is not None
             assert answer.channels == known[answer.row.cell]
             own = (choices[0]["algorithm"], choices[0]["protocol"])

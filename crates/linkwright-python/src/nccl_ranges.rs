@@ -1,4 +1,4 @@
-//! `linkwright.nccl_choice_ranges`.
+//! Tells from which size to which NCCL chooses the same.
 
 use linkwright::collectives::{baselines, tables};
 use pyo3::prelude::*;

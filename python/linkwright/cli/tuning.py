@@ -1,4 +1,4 @@
-"""`linkwright collective tune`: files that a job's own NCCL loads."""
+"""Has `linkwright collective tune`, which writes files that a job's own NCCL loads."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def tune(
     graph: GraphFile = None,
     json: Json = False,
 ) -> None:
-    """Write the file that tunes a job's NCCL: what to run for each collective and size.
+    """Write the file that tunes a job's NCCL for each collective and size.
 
-    NCCL's example tuner plugin reads it (NCCL_TUNER_PLUGIN, NCCL_TUNER_CONFIG_FILE). Where the
-    clock says that another of NCCL's algorithms and protocols is faster by more than the error
-    bar, the file names it; everywhere else it names what NCCL runs anyway, since the plugin runs a
-    size without a row on one channel. The file holds for communicators of just these GPUs.
+    NCCL's example tuner plugin reads it (NCCL_TUNER_PLUGIN, NCCL_TUNER_CONFIG_FILE). The file names
+    another of NCCL's algorithms and protocols where it is faster by more than the error bar.
+    Everywhere else it names NCCL's own, since the plugin runs a size without a row on one channel.
+    The file holds for communicators of just these GPUs.
     """
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     ids = gpus_of(whole, gpus)
-    # What is refused is refused before the long part.
+    # Errors come before the long part.
     graphs = None if graph is None else nccl_graph_file(whole, ids, nccl=nccl)
     with output.working("Timing NCCL's algorithms and protocols"):
         tuning = tune_nccl(whole, ids, nccl=nccl)
@@ -130,7 +130,7 @@ def _fields(tuned: TunedRow) -> dict[str, object]:
     }
 
 
-# What a cell's two parts are called.
+# A cell has these two parts.
 NAMES = ("algorithm", "protocol")
 
 

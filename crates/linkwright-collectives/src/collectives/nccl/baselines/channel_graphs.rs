@@ -1,10 +1,10 @@
 //! The rings and trees of a job's servers, as NCCL takes them from a file.
 //!
-//! What it represents: the orders and interfaces that a job's channels have here, with the numbers
-//! and speeds that NCCL's search finds. NCCL doubles channels itself once it has read them.
+//! It has the orders and interfaces that a job's channels have here, with the numbers and speeds that
+//! NCCL's search finds. NCCL doubles channels itself once it has read them.
 //!
-//! What it leaves out: NCCL's own numbers of interfaces, which stand in the order of its list. Here they
-//! are counted as the machine lists them.
+//! It leaves out NCCL's own numbers of interfaces, which stand in the order of its list. Here they are
+//! counted as the machine lists them.
 
 use super::choice::found::Found;
 use super::choice::graph::Graph;

@@ -12,16 +12,16 @@ const LARGEST: u64 = 1 << 40;
 /// Sizes of one choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChoiceRange {
-    /// The smallest of these sizes.
+    /// This size is the smallest.
     pub first: u64,
-    /// The largest of these sizes.
+    /// This size is the largest.
     pub last: u64,
     /// All that there is to choose from, as [`choices`](super::choices) has it for the smallest size. All sizes
     /// have the first in common, the first that is a ring or a tree, and the channels of each.
     pub choices: Vec<Choice>,
 }
 
-/// What all sizes of a range have in common.
+/// All sizes of a range have this in common.
 type Common = (usize, Option<usize>, Vec<(usize, u32)>);
 
 /// All ranges, from zero to the largest number: no size is in none, or in two.

@@ -10,11 +10,11 @@ use crate::xml::{self, Source};
 
 /// More text than 65,536 elements take, which is all that NCCL holds (`NCCL_GRAPH_XML_MAX_NODES`).
 const MOST_BYTES: usize = 16 << 20;
-/// Elements and the white space between them.
+/// A file has at most as many elements and pieces of white space between them.
 const MOST_NODES: u32 = 4 * 65_536;
-/// The highest number of a shape (`CollNet`'s).
+/// Shapes are counted up to this (`CollNet`'s).
 const MOST_ID: u32 = 4;
-/// The lowest and the highest number of a form.
+/// Forms are counted from the first to the second.
 const PATTERNS: (u32, u32) = (1, 6);
 
 /// Reads the file; `file` names it in errors.
@@ -171,7 +171,7 @@ fn path(source: &Source<'_>, node: Node<'_, '_>, name: &str) -> Result<&'static 
     })
 }
 
-/// The hexadecimal number of a GPU or an interface.
+/// Reads the hexadecimal number of a GPU or an interface.
 fn device(source: &Source<'_>, node: Node<'_, '_>) -> Result<u64, InputError> {
     let attribute = source.required(node, "dev")?;
     let value = attribute.value().trim();

@@ -4,7 +4,7 @@ use super::{ChannelGraph, GraphChannel, GraphFile, GraphGpu, PATHS, read, write}
 use crate::collectives::baselines::{ChoiceError, Settings, channel_graphs};
 use crate::system::test_support::{alone, on_one_switch};
 
-/// A ring of two GPUs on one server, as NCCL dumps it: with ranks.
+/// This is how NCCL dumps a ring of two GPUs on one server.
 const DUMP: &str = "<graphs version=\"1\">
   <graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"1\" speedintra=\"20\" speedinter=\"17.5\" \
 latencyinter=\"0\" typeintra=\"NVL\" typeinter=\"PIX\" samechannels=\"1\">
