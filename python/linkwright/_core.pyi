@@ -5855,8 +5855,8 @@ def nccl_graph_file(
         gpudirect: As for `expect`.
 
     Returns:
-        The file's text. GPUs have their numbers on their server, and network interfaces theirs among
-        those of the server, which are NCCL's where it lists them in the same order.
+        The file's text. GPUs have their numbers on their server. Network interfaces have theirs in the
+        machine's order, which NCCL's list may not have.
 
     Raises:
         CollectiveError: If the GPUs do not fit the system, RCCL runs there, or the channels of two
@@ -5872,10 +5872,11 @@ def read_nccl_graph_file(text: str, file: str = "<text>") -> tuple[Table, Table]
 
     Returns:
         A row per shape: its id (0 rings, 1 trees, 3 reduction in switches), pattern (NCCL's number),
-        cross_nic, the number of channels, intra and inter (GB/s of each), latency of interfaces in
-        microseconds, type_intra and type_inter (NCCL's names of paths), same_channels.
-        Then a row per member of each channel, in the file's order: graph (the shape's id), channel, kind (`gpu` or
-        `net`), device (the number on the server) and rank, which is empty where the file names none.
+        cross_nic and the number of channels. It also has intra and inter (GB/s of each) and latency of
+        interfaces in microseconds. Then follow type_intra and type_inter (NCCL's names of paths), and same_channels.
+        The second table has a row per member of each channel, in the file's order: graph (the shape's
+        id), channel and kind (`gpu` or `net`). It also has device, the number on the server, and rank, which
+        is empty where the file names none.
 
     Raises:
         InputError: If the text is no such file, or NCCL refuses or misreads it, with line and column.
