@@ -136,8 +136,10 @@ __all__ = [
     "kernel_times",
     "mean_over_seeds",
     "models",
+    "nccl_choice_ranges",
     "nccl_choices",
     "nccl_explanation",
+    "nccl_graph_file",
     "nccl_interfaces",
     "nccl_release",
     "neural_networks",
@@ -157,6 +159,7 @@ __all__ = [
     "random_mixes",
     "read_jobs",
     "read_mapping",
+    "read_nccl_graph_file",
     "read_nccl_tests",
     "read_otf2",
     "read_scenario",
@@ -5847,6 +5850,83 @@ def read_mapping(
 
 def models() -> list[tuple[str, str, int]]:
     """The public models that Linkwright has: name, where its numbers were published, trained numbers."""
+
+def nccl_graph_file(
+    system: System,
+    gpus: Sequence[int],
+    *,
+    nccl: str | None = None,
+    p2p: bool = True,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
+) -> str:
+    """The rings and trees of a job as a file that NCCL takes (`NCCL_GRAPH_FILE`).
+
+    The file names no ranks, so that every server of the job reads its own channels from it.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, two or more; the same ones of each server.
+        nccl: As for `expect`.
+        p2p: As for `expect`.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
+
+    Returns:
+        The file's text. GPUs have their numbers on their server. Network interfaces have theirs in the
+        machine's order, which NCCL's list may not have.
+
+    Raises:
+        CollectiveError: If the GPUs do not fit the system, RCCL runs there, or the channels of two
+            servers differ.
+    """
+
+def read_nccl_graph_file(text: str, file: str = "<text>") -> tuple[Table, Table]:
+    """Reads a file of rings and trees, one for `NCCL_GRAPH_FILE` or one of `NCCL_GRAPH_DUMP_FILE`.
+
+    Args:
+        text: The text itself.
+        file: Its name in errors.
+
+    Returns:
+        A row per shape: its id (0 rings, 1 trees, 3 reduction in switches), pattern (NCCL's number),
+        cross_nic and the number of channels. It also has intra and inter (GB/s of each) and latency of
+        interfaces in microseconds. Then follow type_intra and type_inter (NCCL's names of paths), and same_channels.
+        The second table has a row per member of each channel, in the file's order: graph (the shape's
+        id), channel and kind (`gpu` or `net`). It also has device, the number on the server, and rank, which
+        is empty where the file names none.
+
+    Raises:
+        InputError: If the text is no such file, or NCCL refuses or misreads it, with line and column.
+    """
+
+def nccl_choice_ranges(
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    *,
+    root: int | None = None,
+    nccl: str | None = None,
+) -> Table:
+    """From which size to which NCCL, or RCCL, chooses the same, to the byte.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, two or more.
+        collective: One of `collective_names`.
+        root: As for `plan`.
+        nccl: As for `expect`.
+
+    Returns:
+        A row per choice of each range, as `nccl_choices` has them for its smallest size; first and last are
+        its sizes in bytes. All sizes of a range have the first choice in common, the first that is a
+        ring or a tree, and the channels of each. The ranges go from 0 to the largest number of 64 bits without a hole.
+
+    Raises:
+        CollectiveError: As for `expect`.
+    """
 
 def explain_difference(
     rows: Sequence[tuple[int, float, float]], *, errors: Sequence[float] | None = None

@@ -50,6 +50,7 @@ CASES: dict[str, list[str]] = {
     "collective time": [*PAIR, "-e", "1KiB"],
     "collective compare": [*SMALL, "--algorithm", "packing"],
     "collective expect": [*PAIR, "-e", "1KiB"],
+    "collective tune": ["-m", "dgx1-v100", "--on", "0,3"],
     "replay": ["laghos", "--ranks", "4"],
     "run": ["scenario.toml"],
     "compare": ["scenario.toml"],

@@ -143,6 +143,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "collective time": [("all-reduce", *MACHINE, *SMALL)],
     "collective compare": [("all-reduce", *MACHINE)],
     "collective expect": [("all-reduce", *MACHINE, *SMALL)],
+    "collective tune": [(*MACHINE, "--graph", "machine.xml")],
     "size": [(HOSTILE, "--vary", "seed=1..2"), ("cluster.toml", "--vary", f"{HOSTILE}=1..2")],
     "traffic": [(HOSTILE, "--network", "torus"), ("uniform", "--network", HOSTILE)],
     "train": [(HOSTILE,), ("lenet", *MACHINE), ("lenet", "--communication", HOSTILE)],

@@ -35,6 +35,8 @@ mod layout_step;
 mod mapping;
 mod model;
 mod model_training;
+mod nccl_graph;
+mod nccl_ranges;
 mod nccl_tests;
 mod number;
 mod owner;
@@ -131,6 +133,10 @@ mod _core {
     use crate::model::{Model, models};
     #[pymodule_export]
     use crate::model_training::ModelTraining;
+    #[pymodule_export]
+    use crate::nccl_graph::{nccl_graph_file, read_nccl_graph_file};
+    #[pymodule_export]
+    use crate::nccl_ranges::nccl_choice_ranges;
     #[pymodule_export]
     use crate::nccl_tests::{NcclTestsLog, explain_difference, explain_log, read_nccl_tests};
     #[pymodule_export]

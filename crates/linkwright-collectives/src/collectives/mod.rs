@@ -14,7 +14,7 @@ pub mod nccl;
 pub mod planners;
 pub mod schedule;
 
-pub use nccl::{accuracy, baselines, calibration, nccl_tests};
+pub use nccl::{accuracy, baselines, calibration, graph_file, nccl_tests};
 pub use planners::{link_graph, lowering, mpi, plan};
 pub use schedule::{
     builder, check, collective, execute, export, messages, placement, source, tables, time,

@@ -5,8 +5,9 @@ use crate::table::Table;
 use crate::units::Picoseconds;
 
 use crate::collectives::nccl::baselines::{
-    ChannelEnd, ChannelInterfaces, Choice, Expectation, FoundGraph, ModelCost,
+    ChannelEnd, ChannelInterfaces, Choice, ChoiceRange, Expectation, FoundGraph, ModelCost,
 };
+use crate::collectives::nccl::graph_file::{ChannelGraph, GraphChannel, GraphFile};
 use crate::collectives::schedule::time::Timing;
 use crate::collectives::schedule::{Buffer, Schedule, Slice};
 
@@ -72,6 +73,22 @@ pub fn choices(rows: &[Choice]) -> Table {
         .with("last_chunk", "B", rows.iter().map(|row| row.chunking.last.0).collect::<Vec<_>>())
 }
 
+/// One row per choice of each range of sizes.
+#[must_use]
+pub fn choice_ranges(ranges: &[ChoiceRange]) -> Table {
+    let each = |of: fn(&ChoiceRange) -> u64| {
+        let repeated = ranges.iter().flat_map(|it| std::iter::repeat_n(of(it), it.choices.len()));
+        repeated.collect::<Vec<u64>>()
+    };
+    let time = |row: &Choice| row.model_time.map_or(f64::NAN, Picoseconds::as_seconds);
+    let rows: Vec<Choice> = ranges.iter().flat_map(|it| it.choices.iter().copied()).collect();
+    let table = Table::new()
+        .with("first", "B", each(|it| it.first))
+        .with("last", "B", each(|it| it.last))
+        .with("model_time", "s", rows.iter().map(time).collect::<Vec<_>>());
+    with_choices(table, &rows)
+}
+
 /// One row for each end of a channel on a server: by what GPU and interface it sends, or receives.
 #[must_use]
 pub fn channel_interfaces(rows: &[ChannelInterfaces]) -> Table {
@@ -111,6 +128,57 @@ pub fn found_graphs(rows: &[FoundGraph]) -> Table {
         .with("type_intra", "", text(|row| row.type_intra))
         .with("type_inter", "", text(|row| row.type_inter))
         .with("same_channels", "", whole(|row| u32::from(row.same_channels)))
+}
+
+/// Gives one row per shape of a graph file.
+#[must_use]
+pub fn file_graphs(file: &GraphFile) -> Table {
+    let rows = &file.graphs;
+    let whole = |of: fn(&ChannelGraph) -> u32| {
+        rows.iter().map(|row| u64::from(of(row))).collect::<Vec<u64>>()
+    };
+    let real = |of: fn(&ChannelGraph) -> f32| {
+        rows.iter().map(|row| f64::from(of(row))).collect::<Vec<_>>()
+    };
+    let text = |of: fn(&ChannelGraph) -> &'static str| {
+        rows.iter().map(|row| of(row).to_owned()).collect::<Vec<String>>()
+    };
+    Table::new()
+        .with("id", "", whole(|row| row.id))
+        .with("pattern", "", whole(|row| row.pattern))
+        .with("cross_nic", "", whole(|row| row.cross_nic))
+        .with("channels", "", whole(|row| row.channels.len() as u32))
+        .with("intra", "GB/s", real(|row| row.speed_intra))
+        .with("inter", "GB/s", real(|row| row.speed_inter))
+        .with("latency", "us", real(|row| row.latency_inter))
+        .with("type_intra", "", text(|row| row.type_intra))
+        .with("type_inter", "", text(|row| row.type_inter))
+        .with("same_channels", "", rows.iter().map(|row| row.same_channels).collect::<Vec<_>>())
+}
+
+/// Gives one row per GPU and interface of each channel of a graph file, in its order.
+#[must_use]
+pub fn file_channels(file: &GraphFile) -> Table {
+    /// The id of the shape, the channel, the kind, the number and the rank.
+    type Member = (u64, u64, &'static str, u64, Option<u64>);
+    let of_channel = |id: u64, (at, channel): (usize, &GraphChannel)| -> Vec<Member> {
+        let net = |device: u64| (id, at as u64, "net", device, None);
+        let gpus = channel.gpus.iter();
+        let gpus = gpus.map(|gpu| (id, at as u64, "gpu", gpu.device, gpu.rank.map(u64::from)));
+        let [enters, leaves] = channel.nets.map_or([None; 2], |nets| nets.map(Some));
+        enters.map(net).into_iter().chain(gpus).chain(leaves.map(net)).collect()
+    };
+    let of_graph = |graph: &ChannelGraph| -> Vec<Member> {
+        let channels = graph.channels.iter().enumerate();
+        channels.flat_map(|channel| of_channel(u64::from(graph.id), channel)).collect()
+    };
+    let rows: Vec<Member> = file.graphs.iter().flat_map(of_graph).collect();
+    Table::new()
+        .with("graph", "", rows.iter().map(|row| row.0).collect::<Vec<_>>())
+        .with("channel", "", rows.iter().map(|row| row.1).collect::<Vec<_>>())
+        .with("kind", "", rows.iter().map(|row| row.2.to_owned()).collect::<Vec<_>>())
+        .with("device", "", rows.iter().map(|row| row.3).collect::<Vec<_>>())
+        .with("rank", "", rows.iter().map(|row| row.4).collect::<Vec<_>>())
 }
 
 /// Gives one row per collective, algorithm and protocol of the library's cost model.

@@ -12,8 +12,10 @@
 //! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
 //! left out: `CollNet`, and NVLS between servers, which takes it.
 
+mod channel_graphs;
 mod channel_interfaces;
 mod choice;
+mod choice_ranges;
 mod constants;
 mod deep_trees;
 pub mod double_tree;
@@ -29,6 +31,7 @@ mod silicon;
 mod timed;
 mod wide_exchange;
 
+pub use channel_graphs::channel_graphs;
 pub use channel_interfaces::{ChannelEnd, ChannelInterfaces, channel_interfaces};
 pub use choice::{
     Choice, ChoiceError, ChoiceExplanation, Chunking, ElementType, FoundGraph, Library, ModelCost,
@@ -36,6 +39,7 @@ pub use choice::{
     release_on, releases,
 };
 pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP, newest_dealing};
+pub use choice_ranges::{ChoiceRange, choice_ranges};
 pub(in crate::collectives) use constants::{AMD, has_cpu_of};
 pub use expect::at_once::{GroupTime, GroupTimes};
 pub use expect::doubts::doubts;

@@ -10,7 +10,7 @@
 
 mod dealing;
 mod explain;
-mod found;
+pub(super) mod found;
 pub(super) mod graph;
 mod interfaces;
 pub(super) mod model;
@@ -307,7 +307,7 @@ impl Chooser {
     }
 
     /// All that there is to choose from, that which the library runs first.
-    fn all(&self, size: u64) -> Vec<Choice> {
+    pub(in crate::collectives::nccl::baselines) fn all(&self, size: u64) -> Vec<Choice> {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
         let time = |at: &usize| self.candidates[*at].time(size);
         order.sort_by(|a, b| time(a).total_cmp(&time(b)));

@@ -90,6 +90,18 @@ impl Deal {
     ) -> &Chain {
         &self.dealt[self.kinds[server]].chains[channel]
     }
+
+    /// Lists the channels of a server as its own search finds them: the GPUs in their order, and the places of the
+    /// interfaces by which data enters and leaves. None is exchanged with another.
+    pub(in crate::collectives::nccl::baselines) fn on_server(
+        &self,
+        server: usize,
+    ) -> Vec<(Vec<usize>, Option<[u64; 2]>)> {
+        let kind = self.kinds[server];
+        let place = |nic: usize| self.reaches[kind].places.get(nic).copied().map(u64::from);
+        let nets = |chain: &Chain| Some([place(chain.arrives)?, place(chain.leaves)?]);
+        self.dealt[kind].chains.iter().map(|chain| (chain.order.clone(), nets(chain))).collect()
+    }
 }
 
 /// Gives servers that could do more the channels of the one that carries the least, where they can have them. Then it is
