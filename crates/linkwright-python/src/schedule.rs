@@ -544,6 +544,7 @@ impl Schedule {
             threads_per_block,
             block_limit,
             pieces: given.unwrap_or(1),
+            taken_at: Some(size),
         };
         let (source, system) = (self.source(), self.core().cloned());
         let made = interruptible(py, move || match system {

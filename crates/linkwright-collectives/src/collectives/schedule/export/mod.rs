@@ -7,6 +7,7 @@
 //! - [`msccl_xml_import`]: the reader of the same
 //! - [`mscclpp_json`]: what the MSCCL++ executor loads
 //! - [`mod@dot`] draws pictures
+//! - `rounded`: a schedule whose shares are rounded, for executors that take few counts of chunks
 //! - `written`: how long a schedule takes in the form that a file has
 //!
 //! A format's limit is never passed in silence: a schedule is split, or refused with the
@@ -18,6 +19,7 @@ pub mod msccl_xml;
 pub mod msccl_xml_import;
 pub mod mscclpp_json;
 mod peers;
+mod rounded;
 pub mod pieces;
 mod written;
 
@@ -36,7 +38,7 @@ use crate::collectives::schedule::collective::Collective;
 pub use dot::{to_dot, trees_to_dot};
 pub use msccl_xml::{MscclOptions, to_msccl_xml};
 pub use msccl_xml_import::read_msccl_xml;
-pub use mscclpp_json::{MscclppOptions, to_fastest_mscclpp_json, to_mscclpp_json};
+pub use mscclpp_json::{MscclppOptions, TakenSizes, to_fastest_mscclpp_json, to_mscclpp_json};
 pub use pieces::in_pieces;
 pub use written::to_timed_msccl_xml;
 
