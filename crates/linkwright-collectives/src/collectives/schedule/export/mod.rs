@@ -6,6 +6,7 @@
 //! - [`msccl_xml`]: what MSCCL's executors load
 //! - [`msccl_xml_import`]: the reader of the same
 //! - [`mscclpp_json`]: what the MSCCL++ executor loads
+//! - [`mscclpp_import`]: the reader of the same
 //! - [`mod@dot`] draws pictures
 //! - `rounded`: a schedule whose shares are rounded, for executors that take few counts of chunks
 //! - `written`: how long a schedule takes in the form that a file has
@@ -17,6 +18,7 @@ pub mod dot;
 mod fold;
 pub mod msccl_xml;
 pub mod msccl_xml_import;
+pub mod mscclpp_import;
 pub mod mscclpp_json;
 mod peers;
 mod rounded;
@@ -38,6 +40,7 @@ use crate::collectives::schedule::collective::Collective;
 pub use dot::{to_dot, trees_to_dot};
 pub use msccl_xml::{MscclOptions, to_msccl_xml};
 pub use msccl_xml_import::read_msccl_xml;
+pub use mscclpp_import::{MscclppPlan, read_mscclpp_json};
 pub use mscclpp_json::{MscclppOptions, TakenSizes, to_fastest_mscclpp_json, to_mscclpp_json};
 pub use pieces::in_pieces;
 pub use written::to_timed_msccl_xml;

@@ -153,7 +153,7 @@ impl Form {
     /// The messages that the executor takes it at.
     fn sizes(&self) -> TakenSizes {
         let scratch = self.gpus.iter().map(|gpu| u64::from(gpu.scratch_chunks)).max();
-        TakenSizes::of(self.schedule.longest_buffer() as u64, scratch.unwrap_or(0))
+        TakenSizes::of(self.schedule.longest_buffer() as u64, scratch.unwrap_or(0), ALIGNMENT)
     }
 }
 

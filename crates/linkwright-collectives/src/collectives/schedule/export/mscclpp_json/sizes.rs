@@ -33,10 +33,14 @@ pub struct TakenSizes {
 
 impl TakenSizes {
     /// Of a plan with so many chunks in the longest buffer and in the longest scratch buffer.
-    pub(in crate::collectives::schedule::export) fn of(longest: u64, scratch: u64) -> Self {
+    pub(in crate::collectives::schedule::export) fn of(
+        longest: u64,
+        scratch: u64,
+        alignment: u64,
+    ) -> Self {
         let longest = longest.max(1);
-        let unit = ALIGNMENT.saturating_mul(longest);
-        let furthest = ALIGNMENT.saturating_mul(longest.max(scratch));
+        let unit = alignment.saturating_mul(longest);
+        let furthest = alignment.saturating_mul(longest.max(scratch));
         let times = (OFFSETS - 1) / furthest;
         Self { unit: Bytes(unit), least: Bytes(0), most: Bytes(unit.saturating_mul(times)) }
     }
