@@ -150,7 +150,8 @@ def test_a_plan_of_msccl_plus_plus_is_checked_and_timed(tmp_path: Path) -> None:
     data = parsed("collective", "check", file, "-m", "dgx1-v100")
     sizes = data["message_sizes"]
     assert (64 << 20) % sizes["multiple_of"] == 0
-    assert sizes["least"] == 0 and 64 << 20 <= sizes["most"] < 1 << 32
+    assert sizes["least"] == 0
+    assert 64 << 20 <= sizes["most"] < 1 << 32
     assert data["timing"]["time"] > 0
     text = linkwright("collective", "check", file, "--size", "1B").stdout
     assert f"MSCCL++ takes multiples of {sizes['multiple_of']} B, from 0 B" in text
@@ -161,7 +162,7 @@ def test_a_plan_of_msccl_plus_plus_is_checked_and_timed(tmp_path: Path) -> None:
     assert "the executor has no such operation: `push`" in fails(2, "collective", "check", broken)
 
 
-def test_shares_are_rounded_to_what_the_executor_takes(tmp_path: Path) -> None:
+def test_shares_are_rounded_to_what_the_executor_takes() -> None:
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on", "0,1,2")
     plan = json.loads(linkwright(*words, "--export", "msccl++-json").stdout)
     assert (64 << 20) // 16 % plan["gpus"][0]["input_chunks"] == 0

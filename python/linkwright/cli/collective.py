@@ -290,7 +290,9 @@ def check(
 
 def _message_sizes(schedule: Schedule) -> dict[str, int] | None:
     sizes = schedule.message_sizes
-    return None if sizes is None else dict(zip(("multiple_of", "least", "most"), sizes, strict=True))
+    return (
+        None if sizes is None else dict(zip(("multiple_of", "least", "most"), sizes, strict=True))
+    )
 
 
 app.command("run")(collective_runs.run)

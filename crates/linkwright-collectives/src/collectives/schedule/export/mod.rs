@@ -21,8 +21,8 @@ pub mod msccl_xml_import;
 pub mod mscclpp_import;
 pub mod mscclpp_json;
 mod peers;
-mod rounded;
 pub mod pieces;
+mod rounded;
 mod written;
 
 pub mod normal;

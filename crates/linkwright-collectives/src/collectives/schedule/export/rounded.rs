@@ -37,7 +37,8 @@ pub(super) fn in_parts(schedule: &Schedule, parts: u32) -> Option<Rounded> {
     for (rank, program) in schedule.programs.iter().enumerate() {
         let scratch = lines.scratch(&held.places[rank]);
         let moved = |slice: Slice, count: u32| {
-            let (start, end) = (u64::from(slice.offset), u64::from(slice.offset) + u64::from(count));
+            let (start, end) =
+                (u64::from(slice.offset), u64::from(slice.offset) + u64::from(count));
             let [from, to] = match slice.buffer {
                 Buffer::Scratch => [*scratch.get(start as usize)?, *scratch.get(end as usize)?],
                 _ => [lines.at(start), lines.at(end)],
@@ -55,7 +56,8 @@ pub(super) fn in_parts(schedule: &Schedule, parts: u32) -> Option<Rounded> {
                     lengths.insert(count);
                     Some(slice)
                 });
-                if [source, destination].map(|slice| slice.is_some()) != sides.map(|it| it.is_some())
+                if [source, destination].map(|slice| slice.is_some())
+                    != sides.map(|it| it.is_some())
                     || lengths.len() > 1
                 {
                     return None;
@@ -208,8 +210,7 @@ impl Lines {
 
     /// Of all lines of a scratch buffer.
     fn scratch(&self, places: &[Option<u32>]) -> Vec<u64> {
-        let length =
-            |part: &u32| self.new[*part as usize + 1] - self.new[*part as usize];
+        let length = |part: &u32| self.new[*part as usize + 1] - self.new[*part as usize];
         let mut lines = vec![0];
         let mut end = 0;
         for place in places {
@@ -224,8 +225,8 @@ impl Lines {
 mod tests {
     use super::*;
     use crate::collectives::check;
-    use crate::collectives::schedule::export::test_support::{any_schedule, ring_all_reduce};
     use crate::collectives::schedule::export::normalise;
+    use crate::collectives::schedule::export::test_support::{any_schedule, ring_all_reduce};
     use proptest::prelude::*;
 
     proptest! {
@@ -254,11 +255,8 @@ mod tests {
     fn three_parts_become_sixteenths() {
         let schedule = normalise(&ring_all_reduce(3, 1)).unwrap();
         let rounded = in_parts(&schedule, 16).unwrap();
-        let counts: BTreeSet<u32> = rounded.schedule.programs[0].blocks[0]
-            .steps
-            .iter()
-            .map(|step| step.count)
-            .collect();
+        let counts: BTreeSet<u32> =
+            rounded.schedule.programs[0].blocks[0].steps.iter().map(|step| step.count).collect();
         assert_eq!(counts, BTreeSet::from([5, 6]));
         assert!((rounded.growth - (6.0 / 16.0 * 3.0 - 1.0)).abs() < 1e-9);
         assert_eq!(in_parts(&schedule, 2), None, "a part would be nothing");

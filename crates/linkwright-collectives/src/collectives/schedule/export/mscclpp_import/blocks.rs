@@ -61,9 +61,10 @@ impl<'a, 'n> Joined<'a, 'n> {
                 let own = (line.rank, way, *index);
                 let sends = if signals(op) { Some(own) } else { self.ends.get(&own).copied() };
                 let Some(sends) = sends else { continue };
-                let carries = self.messages.get(&sends).is_some_and(|all| {
-                    all.iter().any(|message| !message.is_empty())
-                });
+                let carries = self
+                    .messages
+                    .get(&sends)
+                    .is_some_and(|all| all.iter().any(|message| !message.is_empty()));
                 if carries {
                     used[usize::from(signals(op))].insert(sends);
                 }
@@ -83,8 +84,9 @@ impl<'a, 'n> Joined<'a, 'n> {
                 for ((rank, buffer), run) in far {
                     let room = plan.gpus[rank].chunks(buffer);
                     if run.index.checked_add(run.size).is_none_or(|end| end > room) {
-                        let problem =
-                            format!("the run ends outside of rank {rank}'s buffer of {room} chunks");
+                        let problem = format!(
+                            "the run ends outside of rank {rank}'s buffer of {room} chunks"
+                        );
                         return Err(source.refuse(op.node, problem, "mend `index` or `size`"));
                     }
                     open.push((rank, (buffer, run.index, run.size), op.node));
@@ -106,7 +108,8 @@ impl<'a, 'n> Joined<'a, 'n> {
                     }
                     if !self.ends.contains_key(&channel) {
                         let peer = peers[way as usize][*index];
-                        let problem = format!("rank {peer} has no channel for this one's other end");
+                        let problem =
+                            format!("rank {peer} has no channel for this one's other end");
                         let remedy = "list as many in the peer's `connected_to`";
                         return Err(source.refuse(op.node, problem, remedy));
                     }
@@ -317,9 +320,10 @@ impl Play {
                 return Err(source.refuse(op.node, problem, remedy));
             }
         }
-        let left = self.counts.iter().find(|(token, left)| {
-            **left > 0 && matches!(token, Token::Signal(_))
-        });
+        let left = self
+            .counts
+            .iter()
+            .find(|(token, left)| **left > 0 && matches!(token, Token::Signal(_)));
         if let Some((Token::Signal((rank, _, _)), _)) = left {
             let line = joined.lines.iter().find(|line| line.rank == *rank);
             let problem = format!(

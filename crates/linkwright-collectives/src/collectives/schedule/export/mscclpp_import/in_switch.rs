@@ -6,9 +6,7 @@ use super::blocks::{Joined, Line, signals, waits};
 use super::json::{Node, Source};
 use super::raw::{Op, Plan, Side};
 use crate::collectives::ScheduleBuilder;
-use crate::collectives::schedule::{
-    Buffer, Channel, Schedule, Slice, StepOperation,
-};
+use crate::collectives::schedule::{Buffer, Channel, Schedule, Slice, StepOperation};
 use crate::diagnostic::InputError;
 
 /// A part that a rank lets a switch reduce: where from, where to and how long.
@@ -73,7 +71,8 @@ fn read_line<'n>(
         let others = group.iter().filter(|other| **other != line.rank);
         others.clone().all(|other| met.iter().all(|met| met.contains(other)))
     };
-    let refuse = |op: &Op, problem: &str, remedy: &str| Err(source.refuse(op.node, problem, remedy));
+    let refuse =
+        |op: &Op, problem: &str, remedy: &str| Err(source.refuse(op.node, problem, remedy));
     for op in &line.ops {
         if let Some(way) = op.way.filter(|_| signals(op) || waits(op)) {
             let peers = op.channels.iter().map(|index| gpu.peers[way as usize][*index]);
@@ -85,7 +84,8 @@ fn read_line<'n>(
         } else if op.name == "glres" {
             let part = part(op, |channel| gpu.switches[channel].clone());
             let Some((part, ranks)) = part else {
-                let remedy = "give it one switch channel to read and one to write, of the same ranks";
+                let remedy =
+                    "give it one switch channel to read and one to write, of the same ranks";
                 return refuse(op, "this is no sum from inputs to outputs", remedy);
             };
             group.extend(&ranks);

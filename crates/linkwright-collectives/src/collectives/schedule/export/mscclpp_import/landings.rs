@@ -57,7 +57,8 @@ impl Touched {
                     furthest = (Some(*buffer), 0);
                 }
                 let next = listed.get(at + 1).map(|(run, _)| **run);
-                let meets_next = next.is_some_and(|(other, start, _)| other == *buffer && start < *to);
+                let meets_next =
+                    next.is_some_and(|(other, start, _)| other == *buffer && start < *to);
                 if furthest.1 <= *from && !meets_next {
                     alone.insert((*buffer, *from, *to), **times);
                 }

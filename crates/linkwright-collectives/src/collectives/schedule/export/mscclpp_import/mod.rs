@@ -23,6 +23,7 @@ mod blocks;
 mod in_switch;
 mod json;
 mod landings;
+mod operations;
 mod raw;
 mod steps;
 #[cfg(test)]
@@ -35,9 +36,7 @@ use self::raw::Plan;
 use super::mscclpp_json::TakenSizes;
 use super::normalise;
 use crate::collectives::schedule::collective::Collective;
-use crate::collectives::schedule::{
-    Channel, Pacing, Protocol, RankSchedule, Schedule,
-};
+use crate::collectives::schedule::{Channel, Pacing, Protocol, RankSchedule, Schedule};
 use crate::diagnostic::{InputError, Position};
 use crate::units::Bytes;
 
@@ -101,11 +100,7 @@ pub fn read_mscclpp_json(file: &str, text: &str) -> Result<MscclppPlan, InputErr
 }
 
 /// The collective, and its root where it has one.
-fn collective(
-    source: &Source,
-    plan: &Plan,
-    joined: &Joined,
-) -> Result<Collective, InputError> {
+fn collective(source: &Source, plan: &Plan, joined: &Joined) -> Result<Collective, InputError> {
     let word = source.words(plan.collective)?;
     Ok(match word {
         "allreduce" => Collective::AllReduce,

@@ -142,10 +142,8 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
                 self.land();
                 self.apart(op, &runs);
             }
-        } else if !matches!(
-            op.name,
-            "nop" | "flush" | "pipeline" | "sem_release" | "sem_acquire"
-        ) && !signals(op)
+        } else if !matches!(op.name, "nop" | "flush" | "pipeline" | "sem_release" | "sem_acquire")
+            && !signals(op)
             && !waits(op)
         {
             let problem = format!("the executor knows `{}`, and it is not read here", op.name);
@@ -184,7 +182,8 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
 
     /// The runs of an operation, of which there must be as many as the kernel takes and all alike.
     fn runs(&self, op: &Op) -> Result<Runs, InputError> {
-        let refuse = |problem: &str, remedy: &str| Err(self.source.refuse(op.node, problem, remedy));
+        let refuse =
+            |problem: &str, remedy: &str| Err(self.source.refuse(op.node, problem, remedy));
         let mut runs = Runs::default();
         for run in &op.sources {
             match run.side {

@@ -172,8 +172,8 @@ fn of_all_plans_the_executor_takes_nearly_all_at_the_size_planned_for() {
                 let before = read_mscclpp_json(&what, &plain.text).unwrap();
                 exact += usize::from(before.sizes.take(size));
                 let export = to_fastest_mscclpp_json(schedule, &machine, size, &options).unwrap();
-                let MscclppPlan { schedule: found, sizes } =
-                    read_mscclpp_json(&what, &export.text).unwrap_or_else(|e| panic!("{what}: {e}"));
+                let MscclppPlan { schedule: found, sizes } = read_mscclpp_json(&what, &export.text)
+                    .unwrap_or_else(|e| panic!("{what}: {e}"));
                 check(&found).unwrap_or_else(|fault| panic!("{what}: {fault}"));
                 assert_eq!(found.collective, collective, "{what}");
                 if sizes.take(size) {
@@ -183,14 +183,19 @@ fn of_all_plans_the_executor_takes_nearly_all_at_the_size_planned_for() {
                 } else {
                     // Shards of a number of ranks that divides no power of two.
                     by_ranks += 1;
-                    assert!(export.notes.iter().any(|note| note.starts_with("It refuses")), "{what}");
+                    assert!(
+                        export.notes.iter().any(|note| note.starts_with("It refuses")),
+                        "{what}"
+                    );
                     let near = size.0 - size.0 % sizes.unit.0;
                     assert!(sizes.take(Bytes(near)) || near == 0, "{what}");
                 }
             }
         }
     }
-    eprintln!("{written} written, {exact} taken exact, {rounded} rounded, {by_ranks} by ranks, {left:#?}");
+    eprintln!(
+        "{written} written, {exact} taken exact, {rounded} rounded, {by_ranks} by ranks, {left:#?}"
+    );
     assert_eq!(left, BTreeSet::new());
     assert!(written > 100 && rounded + by_ranks == written && exact < rounded);
 }

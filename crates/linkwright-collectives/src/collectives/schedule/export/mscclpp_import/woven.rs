@@ -118,7 +118,8 @@ fn weave(
             let scratch = ends.filter(|slice| slice.buffer == Buffer::Scratch);
             let end = scratch.map(|slice: Slice| slice.offset + count).max().unwrap_or(0);
             program.scratch_chunks = program.scratch_chunks.max(end);
-            let step = ScheduleStep { operation, source, destination, count, after: after.collect() };
+            let step =
+                ScheduleStep { operation, source, destination, count, after: after.collect() };
             program.blocks[own.block as usize].steps.push(step);
         }
     }

@@ -108,5 +108,8 @@ fn cost_of_rounding(
         time(&exact, system, size, size, &protocol_of(&exact, system).ok()?).ok()?
     };
     let lost = 1.0 - exact.time.as_seconds() / timing.time.as_seconds();
-    Some(format!("By the time model the rounding costs {:.1} % of the rate.", lost.max(0.0) * 100.0))
+    Some(format!(
+        "By the time model the rounding costs {:.1} % of the rate.",
+        lost.max(0.0) * 100.0
+    ))
 }
