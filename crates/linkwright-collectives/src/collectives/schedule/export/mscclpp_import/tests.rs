@@ -6,9 +6,7 @@ use super::*;
 use crate::collectives::check;
 use crate::collectives::planners::plan::{Question, plan, planners};
 use crate::collectives::schedule::export::test_support::{any_schedule, ring_all_reduce};
-use crate::collectives::schedule::export::{
-    MscclppOptions, in_pieces, to_fastest_mscclpp_json, to_mscclpp_json,
-};
+use crate::collectives::schedule::export::{MscclppOptions, in_pieces, to_mscclpp_json};
 use crate::collectives::schedule::{ScheduleStep, StepOperation};
 use crate::system::presets;
 use crate::system::test_support::alone;
@@ -171,7 +169,8 @@ fn of_all_plans_the_executor_takes_nearly_all_at_the_size_planned_for() {
                 let what = format!("{name}, {gpus} GPUs, {kind}, {}", algorithm.name());
                 let before = read_mscclpp_json(&what, &plain.text).unwrap();
                 exact += usize::from(before.sizes.take(size));
-                let export = to_fastest_mscclpp_json(schedule, &machine, size, &options).unwrap();
+                let at_size = MscclppOptions { taken_at: Some(size), ..options };
+                let export = to_mscclpp_json(schedule, &at_size).unwrap();
                 let MscclppPlan { schedule: found, sizes } = read_mscclpp_json(&what, &export.text)
                     .unwrap_or_else(|e| panic!("{what}: {e}"));
                 check(&found).unwrap_or_else(|fault| panic!("{what}: {fault}"));
