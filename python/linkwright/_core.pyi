@@ -3647,7 +3647,7 @@ class Export:
 class Schedule:
     """A collective as steps per rank, to be checked, executed, timed and exported.
 
-    `plan` makes one, and `from_msccl_xml` reads one. Two are equal if all of their steps are.
+    `plan` makes one, and `from_msccl_xml` and `from_mscclpp_json` read one. Two are equal if all of their steps are.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -3666,6 +3666,28 @@ class Schedule:
         Raises:
             InputError: If the text is no such algorithm, with line and column.
             CollectiveError: If the GPUs are not one for each rank, each once.
+        """
+
+    @staticmethod
+    def from_mscclpp_json(
+        text: str, file: str = "<text>", *, gpus: Sequence[int] | None = None
+    ) -> Schedule:
+        """Reads an execution plan of MSCCL++, anyone's, as its executor would load it.
+
+        Args:
+            text: The text itself.
+            file: Its name in errors.
+            gpus: The GPU of each rank; rank `i` is GPU `i` where None.
+
+        Raises:
+            InputError: If the executor would refuse the text or hang on it, with line and column.
+            CollectiveError: If the GPUs are not one for each rank, each once.
+        """
+
+    @property
+    def message_sizes(self) -> tuple[int, int, int] | None:
+        """At which messages MSCCL++'s executor takes the plan: of what they are multiples, the least and
+        the most, in bytes. None if it was not read from such a plan.
         """
 
     @property
@@ -3883,7 +3905,7 @@ class Schedule:
 
         Args:
             min_bytes: The smallest message that may use it.
-            max_bytes: The largest; no bound where None.
+            max_bytes: The largest; what offsets of 32 bits reach where None, and never more.
             in_place: Whether input and output are the same memory; where None, only if the
                 schedule cannot run otherwise.
             threads_per_block: A multiple of 32, at most 1,024.
@@ -3891,7 +3913,9 @@ class Schedule:
             pieces: Into how many pieces the data is cut, which follow one another, since the
                 executor runs a plan once over the whole message; as many as make it the fastest
                 at `size`, and one if the schedule was read from a file, where None.
-            size: The message in bytes for which the pieces are chosen and a note says the rate.
+            size: The message in bytes for which the pieces are chosen and a note says the rate. Where its
+                chunks do not divide it into units of 16 bytes, as the executor wants them, shares are
+                rounded so that they do, and notes say what that costs.
 
         Raises:
             CollectiveError: If the format has no such collective, or a limit would be passed.

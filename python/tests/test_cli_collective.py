@@ -125,10 +125,11 @@ def test_an_export_is_printed_or_written(form: str, start: str, tmp_path: Path) 
     assert file.read_text(encoding="utf-8") == printed.stdout
     assert json.loads(linkwright(*words, "-o", file, "--json").stdout)["rate"] == 50.0
     assert "give --output" in fails(2, *words, "--json")
-    # A file of another format is named where MSCCL XML is read.
-    what = {"msccl++-json": "an execution plan of MSCCL++", "dot": "a graph of Graphviz"}.get(form)
-    if what is not None:
-        assert f"this looks like {what}" in fails(2, "collective", "check", file)
+    # What is no algorithm is named.
+    if form == "dot":
+        assert "this looks like a graph of Graphviz" in fails(2, "collective", "check", file)
+    else:
+        assert parsed("collective", "check", file)["sound"] is True
     assert "make it first" in fails(2, *words, "-o", tmp_path / "no" / "file")
 
 
@@ -139,6 +140,36 @@ def test_an_export_of_ours_is_checked_and_timed_like_the_plan(tmp_path: Path) ->
     planned = parsed("collective", "plan", "all-reduce", *FOUR)
     assert data["timing"]["time"] == planned["timing"]["time"]
     assert data["sound"] is True
+
+
+def test_a_plan_of_msccl_plus_plus_is_checked_and_timed(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100")
+    told = parsed(*words, "--export", "msccl++-json", "-o", file)
+    assert any("multiple of" in note for note in told["notes"])
+    data = parsed("collective", "check", file, "-m", "dgx1-v100")
+    sizes = data["message_sizes"]
+    assert (64 << 20) % sizes["multiple_of"] == 0
+    assert sizes["least"] == 0
+    assert 64 << 20 <= sizes["most"] < 1 << 32
+    assert data["timing"]["time"] > 0
+    text = linkwright("collective", "check", file, "--size", "1B").stdout
+    assert f"MSCCL++ takes multiples of {sizes['multiple_of']} B, from 0 B" in text
+    assert "and refuses 1 B" in text
+    assert parsed("collective", "check", TREE)["message_sizes"] is None
+    broken = tmp_path / "broken.json"
+    broken.write_text(file.read_text(encoding="utf-8").replace('"put"', '"push"', 1))
+    assert "the executor has no such operation: `push`" in fails(2, "collective", "check", broken)
+
+
+def test_shares_are_rounded_to_what_the_executor_takes() -> None:
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on", "0,1,2")
+    plan = json.loads(linkwright(*words, "--export", "msccl++-json").stdout)
+    assert (64 << 20) // 16 % plan["gpus"][0]["input_chunks"] == 0
+    assert plan["max_message_size"] < 1 << 32
+    gather = ("collective", "plan", "all-gather", *words[3:])
+    refused = linkwright(*gather, "--export", "msccl++-json").stderr
+    assert "It refuses 67108860 bytes" in " ".join(refused.split())
 
 
 def test_a_check_needs_no_machine_and_reads_standard_input() -> None:

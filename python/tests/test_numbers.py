@@ -19,6 +19,7 @@ SYSTEM = lw.System(network={"kind": "fat-tree", "levels": 2, "leaves": 2, "radix
 PROGRAM = lw.Program.skeleton("kripke", 2)
 JOB = lw.Job("a", "gmm", 2)
 XML = PLAN.to_msccl_xml().text
+PLANNED = PLAN.to_mscclpp_json().text
 GPU = lw.GpuSystem()
 
 
@@ -75,6 +76,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
         min_bytes=n, max_bytes=n, threads_per_block=n, block_limit=n
     ),
     "Schedule.from_msccl_xml": lambda n: lw.Schedule.from_msccl_xml(XML, gpus=[0, 1, 2, n]),
+    "Schedule.from_mscclpp_json": lambda n: lw.Schedule.from_mscclpp_json(
+        PLANNED, gpus=[0, 1, 2, n]
+    ),
     "time_sweep": lambda n: lw.time_sweep(PLAN, None, [n if n < 2**20 else 2**20]),
     "Program.skeleton": lambda n: lw.Program.skeleton("kripke", n if n < 9 or n > 2**20 else 8),
     "Program.parameter": lambda n: lw.Program.skeleton("kripke", 4, direction_sets=n),

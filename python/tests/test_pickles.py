@@ -144,7 +144,11 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     ],
     "Setting": lambda: settings()[:5],
     "ScenarioRun": lambda: [run_scenario(SERVER, policies=["preserve"])],
-    "Schedule": lambda: [a_schedule(), Schedule.from_msccl_xml(TREE.read_text(), "tree.xml")],
+    "Schedule": lambda: [
+        a_schedule(),
+        Schedule.from_msccl_xml(TREE.read_text(), "tree.xml"),
+        Schedule.from_mscclpp_json(a_schedule().to_mscclpp_json().text),
+    ],
     "SimulationResult": lambda: [simulate(DGX1, generate_jobs(1, 30), "preserve")],
     "System": lambda: [
         *(System(name) for name, _ in preset_names()),

@@ -4,8 +4,8 @@ use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::sync::Arc;
 
 use linkwright::collectives::export::{
-    self, MscclOptions, MscclppOptions, read_msccl_xml, to_fastest_mscclpp_json, to_mscclpp_json,
-    to_timed_msccl_xml,
+    self, MscclOptions, MscclppOptions, read_msccl_xml, read_mscclpp_json, to_fastest_mscclpp_json,
+    to_mscclpp_json, to_timed_msccl_xml,
 };
 use linkwright::collectives::plan::{self as planning, Plan};
 use linkwright::collectives::{self, CheckReport as Report, check, tables};
@@ -29,7 +29,7 @@ use crate::worker::interruptible;
 
 /// A collective as steps per rank, to be checked, executed, timed and exported.
 ///
-/// `plan` makes one, and `from_msccl_xml` reads one. Two are equal if all of their steps are.
+/// `plan` makes one, and `from_msccl_xml` and `from_mscclpp_json` read one. Two are equal if all of their steps are.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Schedule {
@@ -156,6 +156,32 @@ fn size_range(least: i128, most: Option<i128>) -> PyResult<(Bytes, Option<Bytes>
     Ok((narrow("min_bytes", least)?, most))
 }
 
+/// Gives the ranks of a schedule from a file their GPUs, where a caller names any.
+fn rename_gpus(
+    schedule: &mut collectives::Schedule,
+    file: &str,
+    gpus: Option<Vec<i128>>,
+) -> PyResult<()> {
+    let Some(gpus) = gpus else { return Ok(()) };
+    let ranks = schedule.ranks();
+    if gpus.len() != ranks {
+        let given = gpus.len();
+        return Err(errors::collective(
+            Diagnosis::of(format!("`{file}` has {ranks} ranks, and {given} GPUs are given"))
+                .remedy("give one for each"),
+        ));
+    }
+    let repeated = (0..ranks).find(|at| gpus[..*at].contains(&gpus[*at]));
+    if let Some(at) = repeated {
+        let gpu = gpus[at];
+        let message =
+            Diagnosis::of(format!("GPU {gpu} is given twice")).remedy("name each GPU once");
+        return Err(errors::collective(message));
+    }
+    schedule.gpus = gpus.into_iter().map(number::gpu).collect::<PyResult<_>>()?;
+    Ok(())
+}
+
 fn option(what: &str, value: i128) -> PyResult<u32> {
     let refuse = || {
         errors::collective(
@@ -186,28 +212,39 @@ impl Schedule {
         #[pyo3(from_py_with = given)] gpus: Option<Vec<i128>>,
     ) -> PyResult<Self> {
         let mut schedule = py.detach(|| read_msccl_xml(file, text)).map_err(errors::input)?;
-        if let Some(gpus) = gpus {
-            let ranks = schedule.ranks();
-            if gpus.len() != ranks {
-                let given = gpus.len();
-                return Err(errors::collective(
-                    Diagnosis::of(format!(
-                        "`{file}` has {ranks} ranks, and {given} GPUs are given"
-                    ))
-                    .remedy("give one for each"),
-                ));
-            }
-            let repeated = (0..ranks).find(|at| gpus[..*at].contains(&gpus[*at]));
-            if let Some(at) = repeated {
-                let gpu = gpus[at];
-                let message =
-                    Diagnosis::of(format!("GPU {gpu} is given twice")).remedy("name each GPU once");
-                return Err(errors::collective(message));
-            }
-            let id = |gpu: i128| number::gpu(gpu);
-            schedule.gpus = gpus.into_iter().map(id).collect::<PyResult<_>>()?;
-        }
+        rename_gpus(&mut schedule, file, gpus)?;
         Ok(Self { source: Arc::new(Source::Read(schedule)), system: None, tried: Vec::new() })
+    }
+
+    /// Reads an execution plan of MSCCL++, anyone's, as its executor would load it.
+    ///
+    /// Args:
+    ///     text: The text itself.
+    ///     file: Its name in errors.
+    ///     gpus: The GPU of each rank; rank `i` is GPU `i` where None.
+    ///
+    /// Raises:
+    ///     InputError: If the executor would refuse the text or hang on it, with line and column.
+    ///     CollectiveError: If the GPUs are not one for each rank, each once.
+    #[staticmethod]
+    #[pyo3(signature = (text: "str", file: "str" = "<text>", *, gpus: "Sequence[int] | None" = None))]
+    fn from_mscclpp_json(
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+        #[pyo3(from_py_with = given)] gpus: Option<Vec<i128>>,
+    ) -> PyResult<Self> {
+        let mut plan = py.detach(|| read_mscclpp_json(file, text)).map_err(errors::input)?;
+        rename_gpus(&mut plan.schedule, file, gpus)?;
+        Ok(Self { source: Arc::new(Source::Loaded(plan)), system: None, tried: Vec::new() })
+    }
+
+    /// At which messages MSCCL++'s executor takes the plan: of what they are multiples, the least and
+    /// the most, in bytes. None if it was not read from such a plan.
+    #[getter]
+    fn message_sizes(&self) -> Option<(u64, u64, u64)> {
+        let sizes = self.source.sizes()?;
+        Some((sizes.unit.0, sizes.least.0, sizes.most.0))
     }
 
     /// What people call it.
@@ -503,7 +540,7 @@ impl Schedule {
     ///
     /// Args:
     ///     min_bytes: The smallest message that may use it.
-    ///     max_bytes: The largest; no bound where None.
+    ///     max_bytes: The largest; what offsets of 32 bits reach where None, and never more.
     ///     in_place: Whether input and output are the same memory; where None, only if the
     ///         schedule cannot run otherwise.
     ///     threads_per_block: A multiple of 32, at most 1,024.
@@ -511,7 +548,9 @@ impl Schedule {
     ///     pieces: Into how many pieces the data is cut, which follow one another, since the
     ///         executor runs a plan once over the whole message; as many as make it the fastest
     ///         at `size`, and one if the schedule was read from a file, where None.
-    ///     size: The message in bytes for which the pieces are chosen and a note says the rate.
+    ///     size: The message in bytes for which the pieces are chosen and a note says the rate. Where its
+    ///         chunks do not divide it into units of 16 bytes, as the executor wants them, shares are
+    ///         rounded so that they do, and notes say what that costs.
     ///
     /// Raises:
     ///     CollectiveError: If the format has no such collective, or a limit would be passed.
@@ -544,6 +583,7 @@ impl Schedule {
             threads_per_block,
             block_limit,
             pieces: given.unwrap_or(1),
+            taken_at: Some(size),
         };
         let (source, system) = (self.source(), self.core().cloned());
         let made = interruptible(py, move || match system {

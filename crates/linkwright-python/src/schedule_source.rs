@@ -1,6 +1,7 @@
 //! Says where the schedule of Python's class comes from.
 
 use linkwright::collectives;
+use linkwright::collectives::export::{MscclppPlan, TakenSizes};
 use linkwright::collectives::plan::Plan;
 
 /// Says where a schedule comes from.
@@ -10,6 +11,8 @@ pub enum Source {
     Planned(Plan),
     /// It was read from a file.
     Read(collectives::Schedule),
+    /// It was read from a plan of MSCCL++.
+    Loaded(MscclppPlan),
 }
 
 impl Source {
@@ -18,6 +21,7 @@ impl Source {
         match self {
             Self::Planned(plan) => &plan.schedule,
             Self::Read(schedule) => schedule,
+            Self::Loaded(plan) => &plan.schedule,
         }
     }
 
@@ -25,7 +29,15 @@ impl Source {
     pub const fn plan(&self) -> Option<&Plan> {
         match self {
             Self::Planned(plan) => Some(plan),
-            Self::Read(_) => None,
+            Self::Read(_) | Self::Loaded(_) => None,
+        }
+    }
+
+    /// Gives the messages at which MSCCL++'s executor takes it; None of anything but its plans.
+    pub const fn sizes(&self) -> Option<&TakenSizes> {
+        match self {
+            Self::Loaded(plan) => Some(&plan.sizes),
+            Self::Planned(_) | Self::Read(_) => None,
         }
     }
 }

@@ -121,6 +121,7 @@ def plan(
     schedule = planned(left, down.gpus)
     data, rounded = divided(schedule, wanted)
     rounded += down.notes + network_notes(left, schedule.gpus, network)
+    remarks: list[str] = []
     if export is not None:
         exported, remarks = _exported(schedule, export, data)
         if to is None:
@@ -150,7 +151,7 @@ def plan(
             "whole": before,
         }
         document = plan_fields(schedule, left) | fields
-        output.print_json(document | {"notes": schedule.notes + rounded})
+        output.print_json(document | {"notes": schedule.notes + rounded + remarks})
         return
     if faster is not None:
         output.console().print(faster.text(timing))
@@ -221,7 +222,11 @@ def _shape(schedule: Schedule) -> str:
 @app.command()
 def check(
     file: Annotated[
-        str, typer.Argument(metavar="FILE|-", help="An algorithm in MSCCL XML; - is the input.")
+        str,
+        typer.Argument(
+            metavar="FILE|-",
+            help="An algorithm in MSCCL XML, or a plan of MSCCL++ in JSON; - is the input.",
+        ),
     ],
     machine: Annotated[
         str | None,
@@ -259,7 +264,9 @@ def check(
         if file == "-"
         else (read_text(file, LARGEST_INPUT), printable(file))
     )
-    schedule = Schedule.from_msccl_xml(text, name, gpus=gpu_ids(gpus) or None)
+    is_json = text.lstrip("\ufeff \t\r\n").startswith("{")
+    read = Schedule.from_mscclpp_json if is_json else Schedule.from_msccl_xml
+    schedule = read(text, name, gpus=gpu_ids(gpus) or None)
     report = schedule.check()
     timing = whole = None
     if machine is not None:
@@ -278,6 +285,7 @@ def check(
             "steps": report.steps,
             "sent_chunks": report.sent_chunks,
             "longest_chain": report.longest_chain,
+            "message_sizes": _message_sizes(schedule),
         }
         times: dict[str, object] = {}
         if timing is not None and whole is not None:
@@ -293,9 +301,22 @@ def check(
         f"{' and '.join(report.placements)}: {_shape(schedule)}, "
         f"at most {report.longest_chain} messages in a row"
     )
+    if schedule.message_sizes is not None:
+        multiple, least, most = schedule.message_sizes
+        console.print(f"MSCCL++ takes multiples of {multiple} B, from {least} B to {most} B")
+        wanted = parse_size(size)
+        if not (wanted % multiple == 0 and least <= wanted <= most):
+            console.print(f"and refuses {wanted} B")
     if timing is not None and whole is not None:
         print_timing(timing, schedule, whole, f"on {job_text(schedule.gpus, whole)} ")
         output.notes("Notes", network_notes(whole, schedule.gpus, network))
+
+
+def _message_sizes(schedule: Schedule) -> dict[str, int] | None:
+    sizes = schedule.message_sizes
+    return (
+        None if sizes is None else dict(zip(("multiple_of", "least", "most"), sizes, strict=True))
+    )
 
 
 app.command("run")(collective_runs.run)

@@ -6,7 +6,9 @@
 //! - [`msccl_xml`]: what MSCCL's executors load
 //! - [`msccl_xml_import`]: the reader of the same
 //! - [`mscclpp_json`]: what the MSCCL++ executor loads
+//! - [`mscclpp_import`]: the reader of the same
 //! - [`mod@dot`] draws pictures
+//! - `rounded`: a schedule whose shares are rounded, for executors that take few counts of chunks
 //! - `written`: how long a schedule takes in the form that a file has
 //!
 //! A format's limit is never passed in silence: a schedule is split, or refused with the
@@ -16,9 +18,11 @@ pub mod dot;
 mod fold;
 pub mod msccl_xml;
 pub mod msccl_xml_import;
+pub mod mscclpp_import;
 pub mod mscclpp_json;
 mod peers;
 pub mod pieces;
+mod rounded;
 mod written;
 
 pub mod normal;
@@ -36,7 +40,8 @@ use crate::collectives::schedule::collective::Collective;
 pub use dot::{to_dot, trees_to_dot};
 pub use msccl_xml::{MscclOptions, to_msccl_xml};
 pub use msccl_xml_import::read_msccl_xml;
-pub use mscclpp_json::{MscclppOptions, to_fastest_mscclpp_json, to_mscclpp_json};
+pub use mscclpp_import::{MscclppPlan, read_mscclpp_json};
+pub use mscclpp_json::{MscclppOptions, TakenSizes, to_fastest_mscclpp_json, to_mscclpp_json};
 pub use pieces::in_pieces;
 pub use written::to_timed_msccl_xml;
 

@@ -74,8 +74,8 @@ fn other_format(text: &str) -> Option<(&'static str, &'static str)> {
     if start.starts_with('{') && has(&["\"gpus\"", "\"coll"]) {
         return Some((
             "an execution plan of MSCCL++ (JSON)",
-            "give the algorithm as MSCCL XML, such as from `collective plan --export msccl-xml`; an \
-             execution plan is written (`--export msccl++-json`) and not read",
+            "give the algorithm as MSCCL XML, such as from `collective plan --export msccl-xml`; \
+             `collective check` and `Schedule.from_mscclpp_json` read execution plans",
         ));
     }
     if start.starts_with(['{', '[']) {

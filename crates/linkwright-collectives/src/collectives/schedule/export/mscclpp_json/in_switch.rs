@@ -27,18 +27,12 @@ const MOST_AT_ONCE: usize = 8;
 /// Thread blocks of a rank, as many as NCCL's kernels have for this.
 const BLOCKS: u32 = 16;
 
-/// The ranks' plans; None of a schedule in which switches do nothing.
+/// The ranks' plans of a schedule in which switches do some steps.
 ///
 /// # Errors
 /// [`ExportError::NoOperation`] for a step that is none of an all-reduce in the switch,
 /// [`ExportError::Limit`] for more ranks than a thread block has channels for.
-pub(super) fn written(
-    schedule: &Schedule,
-    block_limit: u32,
-) -> Result<Option<Vec<Gpu>>, ExportError> {
-    if schedule.first_in_switch().is_none() {
-        return Ok(None);
-    }
+pub(super) fn written(schedule: &Schedule, block_limit: u32) -> Result<Vec<Gpu>, ExportError> {
     check(schedule)?;
     let ranks = schedule.ranks();
     if ranks - 1 > MOST_PEERS {
@@ -52,7 +46,7 @@ pub(super) fn written(
         });
     }
     let blocks = BLOCKS.min(block_limit).max(1);
-    (0..ranks).map(|rank| of_rank(schedule, rank, blocks)).collect::<Result<_, _>>().map(Some)
+    (0..ranks).map(|rank| of_rank(schedule, rank, blocks)).collect()
 }
 
 /// Refuses what is more than all-reduces in a switch that joins all ranks, from input to output.

@@ -20,6 +20,9 @@
 //!   plan may be cut into pieces, which follow one another through the blocks.
 //! - Where a rank needs more thread blocks than run at once, connections of several channels
 //!   share blocks.
+//! - The executor takes messages that its chunks cut into whole units of 16 bytes only, so that no
+//!   message of a power of two takes a plan in 3 chunks: where a size is named at which the plan must
+//!   be taken, shares are rounded to 1/16, 1/64 or finer ([`sizes`]).
 //! - A block takes 64 operations; what is longer is written as several blocks, each of which
 //!   starts when a semaphore says that the one before has ended.
 //!
@@ -30,6 +33,7 @@
 mod best_pieces;
 mod in_switch;
 mod plan;
+mod sizes;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +41,7 @@ use std::collections::BTreeMap;
 
 use self::plan::{Block, Buff, ChannelList, ChannelRefs, Gpu, Op, Plan, RemoteBuffer, RemoteRefs};
 use self::plan::{Semaphore, Sequence};
+use self::sizes::{Rounding, rounded};
 use super::fold::fold_blocks;
 use super::normal::{Connection, Connections, connections, normalise};
 use super::{Export, ExportError, in_pieces, placement_notes};
@@ -47,6 +52,7 @@ use crate::collectives::schedule::{
 use crate::units::Bytes;
 
 pub use best_pieces::{BestPieces, best_pieces, to_fastest_mscclpp_json};
+pub use sizes::TakenSizes;
 
 const FORMAT: &str = "MSCCL++ JSON";
 /// The executor moves data in units of this many bytes.
@@ -72,6 +78,9 @@ pub struct MscclppOptions {
     /// Into how many pieces the data is cut, which follow one another through the plan; 1 for
     /// none. Each takes its own operations.
     pub pieces: u32,
+    /// A message that the executor must take the plan at, if shares can be rounded so; where absent,
+    /// shares stay exact.
+    pub taken_at: Option<Bytes>,
 }
 
 impl Default for MscclppOptions {
@@ -83,6 +92,7 @@ impl Default for MscclppOptions {
             threads_per_block: 1024,
             block_limit: 80,
             pieces: 1,
+            taken_at: None,
         }
     }
 }
@@ -100,9 +110,13 @@ pub fn to_mscclpp_json(
 ) -> Result<Export, ExportError> {
     let collective = collective_word(schedule.collective)?;
     let in_place = check_options(schedule, options)?;
-    let Form { schedule, gpus, is_folded } = form(schedule, options)?;
-    let mut notes = notes(&schedule);
-    if is_folded {
+    let form = form(schedule, options)?;
+    let sizes = form.sizes();
+    let (least, most) = sizes.within(options.min_bytes, options.max_bytes)?;
+    let mut notes = notes(&form.schedule);
+    notes.extend(sizes.notes(options));
+    notes.extend(form.rounding.as_ref().map(Rounding::note));
+    if form.is_folded {
         notes.push("Connections of several channels share thread blocks.".to_owned());
     }
     let plan = Plan {
@@ -111,12 +125,12 @@ pub fn to_mscclpp_json(
         protocol: "Simple",
         inplace: in_place,
         reuse_resources: false,
-        gpus,
+        gpus: form.gpus,
         num_threads_per_block: options.threads_per_block,
         use_double_scratch_buffer: false,
         buffer_alignment: ALIGNMENT,
-        min_message_size: options.min_bytes.0,
-        max_message_size: options.max_bytes.map_or(u64::MAX, |bytes| bytes.0),
+        min_message_size: least.0,
+        max_message_size: most.0,
     };
     let text = serde_json::to_string_pretty(&plan).map_err(|error| ExportError::Broken {
         place: "it".to_owned(),
@@ -131,21 +145,33 @@ struct Form {
     gpus: Vec<Gpu>,
     /// Whether connections of several channels share blocks in it.
     is_folded: bool,
+    /// How its shares were rounded, where they were.
+    rounding: Option<Rounding>,
 }
 
-/// A schedule cut into pieces, with as few blocks as the options ask for.
+impl Form {
+    /// The messages that the executor takes it at.
+    fn sizes(&self) -> TakenSizes {
+        let scratch = self.gpus.iter().map(|gpu| u64::from(gpu.scratch_chunks)).max();
+        TakenSizes::of(self.schedule.longest_buffer() as u64, scratch.unwrap_or(0), ALIGNMENT)
+    }
+}
+
+/// A schedule in rounded shares, cut into pieces, with as few blocks as the options ask for.
 fn form(schedule: &Schedule, options: &MscclppOptions) -> Result<Form, ExportError> {
-    if let Some(gpus) = in_switch::written(schedule, options.block_limit)? {
+    if schedule.first_in_switch().is_some() {
+        let (schedule, rounding) = rounded(schedule.clone(), options);
+        let gpus = in_switch::written(&schedule, options.block_limit)?;
         return match options.pieces {
-            1 => Ok(Form { schedule: schedule.clone(), gpus, is_folded: false }),
+            1 => Ok(Form { schedule, gpus, is_folded: false, rounding }),
             pieces => Err(ExportError::BadOption {
                 option: "pieces",
                 value: pieces.into(),
-                remedy: "choose 1 for what a switch reduces",
+                remedy: "choose 1 for what a switch reduces, which the kernel pipelines itself",
             }),
         };
     }
-    let mut schedule = normalise(schedule)?;
+    let (mut schedule, rounding) = rounded(normalise(schedule)?, options);
     if options.pieces != 1 {
         schedule = in_pieces(&schedule, options.pieces).ok_or(ExportError::BadOption {
             option: "pieces",
@@ -154,12 +180,12 @@ fn form(schedule: &Schedule, options: &MscclppOptions) -> Result<Form, ExportErr
         })?;
     }
     let refused = match written(&schedule, options.block_limit) {
-        Ok(gpus) => return Ok(Form { schedule, gpus, is_folded: false }),
+        Ok(gpus) => return Ok(Form { schedule, gpus, is_folded: false, rounding }),
         Err(refused) => refused,
     };
     let folded = fold_blocks(&schedule).ok_or_else(|| refused.clone())?;
     let gpus = written(&folded, options.block_limit).map_err(|_| refused)?;
-    Ok(Form { schedule: folded, gpus, is_folded: true })
+    Ok(Form { schedule: folded, gpus, is_folded: true, rounding })
 }
 
 fn written(schedule: &Schedule, block_limit: u32) -> Result<Vec<Gpu>, ExportError> {
@@ -183,7 +209,8 @@ fn notes(schedule: &Schedule) -> Vec<String> {
     if schedule.first_in_switch().is_some() {
         notes.push(
             "Input and output must be memory that NVSwitches can address (`multimem`), of GPUs from \
-             Hopper on."
+             Hopper on. The plan is in one piece: the kernel loads, reduces and stores 16 bytes a \
+             thread at a time, which fills the switches' pipeline by itself."
                 .to_owned(),
         );
     } else {
@@ -196,11 +223,7 @@ fn notes(schedule: &Schedule) -> Vec<String> {
     if schedule.collective.reduces() {
         notes.push("The executor reduces by sum only.".to_owned());
     }
-    notes.push(format!(
-        "The executor takes shards of a multiple of {} bytes only, and all GPUs must reach each \
-         other's memory.",
-        ALIGNMENT * u64::from(schedule.chunks)
-    ));
+    notes.push("All GPUs must reach each other's memory.".to_owned());
     notes
 }
 

@@ -359,7 +359,8 @@ fn the_plan_has_the_executor_s_keys() {
     ];
     expected.sort_unstable();
     assert_eq!(keys, expected);
-    assert_eq!(plan["max_message_size"], u64::MAX);
+    // The last multiple of two chunks' units whose offsets have 32 bits.
+    assert_eq!(plan["max_message_size"], (1_u64 << 32) - 32);
     let gpu = &plan["gpus"][1];
     assert_eq!(gpu["id"], 1);
     assert_eq!([&gpu["input_chunks"], &gpu["output_chunks"], &gpu["scratch_chunks"]], [2, 2, 2]);
@@ -418,7 +419,7 @@ fn what_the_plan_does_not_say_is_noted() {
     let mut schedule = ring_all_reduce(2, 3);
     schedule.protocol = Protocol::LL128;
     let notes = written(&schedule).notes.join("\n");
-    for said in ["asks for LL128", "by sum only", "multiple of 96 bytes"] {
+    for said in ["asks for LL128", "by sum only", "multiple of 96 bytes", "32 bits"] {
         assert!(notes.contains(said), "{said}: {notes}");
     }
 }
