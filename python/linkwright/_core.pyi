@@ -4239,6 +4239,26 @@ class System:
             MachineError: If nothing is known of what is changed, or a GPU at rest draws more.
         """
 
+    def without(self, parts: Sequence[str]) -> System:
+        """Gives the same system without some of its parts: absent, or failed.
+
+        All other parts keep their ids and names. With a part goes what is of no use without it: a server's GPUs and
+        interfaces with the server, a GPU that reaches no CPU, an interface whose port is cut off. `to_toml` of several
+        servers writes the system as it was.
+
+        Args:
+            parts: Their names. `mlx5_3` is that device of every server, and `node1/mlx5_3` of one. `GPU0-GPU3` are
+                all links of a pair, `node1` is a server, and `leaf2` a switch of the network.
+
+        Raises:
+            MachineError: If there is no such part, with those that there are, or if servers are described by a few
+                numbers, and not by their parts.
+        """
+
+    @property
+    def lost_gpus(self) -> list[int]:
+        """The ids of GPUs that `without` left out: no link joins them to anything."""
+
     @property
     def name(self) -> str:
         """Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.

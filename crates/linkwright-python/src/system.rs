@@ -40,7 +40,7 @@ use crate::fabric::Fabric;
 use crate::gpu_place::GpuPlace;
 use crate::number;
 use crate::system_origin::{
-    Arguments, Kind, NetworkArgument, Origin, ServerArgument, of_server, with_gpus,
+    Arguments, Kind, NetworkArgument, Origin, ServerArgument, lacking, of_server, with_gpus,
 };
 use crate::table::Table;
 use crate::traffic;
@@ -305,6 +305,34 @@ impl System {
         }
         let cluster = with_gpus(&self.cluster, &changes).map_err(errors::machine)?;
         Ok(Self::new(cluster, Origin::Changed(Arc::clone(&self.origin), Box::new(changes))))
+    }
+
+    /// Gives the same system without some of its parts: absent, or failed.
+    ///
+    /// All other parts keep their ids and names. With a part goes what is of no use without it: a server's GPUs and
+    /// interfaces with the server, a GPU that reaches no CPU, an interface whose port is cut off. `to_toml` of several
+    /// servers writes the system as it was.
+    ///
+    /// Args:
+    ///     parts: Their names. `mlx5_3` is that device of every server, and `node1/mlx5_3` of one. `GPU0-GPU3` are
+    ///         all links of a pair, `node1` is a server, and `leaf2` a switch of the network.
+    ///
+    /// Raises:
+    ///     MachineError: If there is no such part, with those that there are, or if servers are described by a few
+    ///         numbers, and not by their parts.
+    #[pyo3(signature = (parts: "Sequence[str]"))]
+    fn without(&self, #[pyo3(from_py_with = given)] parts: Vec<String>) -> PyResult<Self> {
+        if parts.is_empty() {
+            return Ok(self.clone());
+        }
+        let cluster = lacking(&self.cluster, &parts).map_err(errors::machine)?;
+        Ok(Self::new(cluster, Origin::Lacking(Arc::clone(&self.origin), parts)))
+    }
+
+    /// The ids of GPUs that `without` left out: no link joins them to anything.
+    #[getter]
+    fn lost_gpus(&self) -> Vec<u32> {
+        self.core().lost_gpus()
     }
 
     /// Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.

@@ -6,8 +6,8 @@ use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::scenario::{
     Files, NetworkSettings, SETTINGS_FILE, Scenario, read_network, read_system,
 };
-use linkwright::simulation::cluster::Cluster;
-use linkwright::system::composition::MOST_SERVERS;
+use linkwright::simulation::{self, cluster::Cluster};
+use linkwright::system::composition::{MOST_SERVERS, PartError};
 use linkwright::system::fabric::fabrics;
 use linkwright::system::gpus::{GpuChanges, GpuError};
 use linkwright::system::{Server, presets, toml_format};
@@ -53,6 +53,8 @@ pub enum Origin {
     Text(String, Files),
     /// Another system, with what is said of its GPUs.
     Changed(Arc<Origin>, Box<GpuChanges>),
+    /// Another system, without some of its parts.
+    Lacking(Arc<Origin>, Vec<String>),
 }
 
 impl Origin {
@@ -74,6 +76,9 @@ impl Origin {
             Self::Changed(of, changes) => {
                 with_gpus(&of.cluster()?, changes).map_err(|error| error.to_string())
             }
+            Self::Lacking(of, parts) => {
+                lacking(&of.cluster()?, parts).map_err(|error| error.to_string())
+            }
         }
     }
 
@@ -86,13 +91,13 @@ impl Origin {
                 Scenario::read(&source.given()).ok().map(|scenario| scenario.network)
             }
             Self::Text(text, _) => read_system(SETTINGS, text).ok().map(|read| read.network),
-            Self::Changed(of, _) => of.network(),
+            Self::Changed(of, _) | Self::Lacking(of, _) => of.network(),
         }
     }
 
     /// Gives the files that its text names, with those that the text holds itself.
     fn files(&self) -> Files {
-        if let Self::Changed(of, _) = self {
+        if let Self::Changed(of, _) | Self::Lacking(of, _) = self {
             return of.files();
         }
         let (Self::Settings(_, given) | Self::Scenario(_, given) | Self::Text(_, given)) = self
@@ -125,7 +130,7 @@ impl Origin {
                     system.remove("unhealthy");
                 }
             }
-            Self::Changed(of, _) => return of.scenario(),
+            Self::Changed(of, _) | Self::Lacking(of, _) => return of.scenario(),
             Self::Text(text, _) => {
                 whole = read_system(SETTINGS, text).map(|read| read.settings).unwrap_or_default();
             }
@@ -152,7 +157,7 @@ impl Origin {
                 let mut settled = settled(source);
                 (of_system(settled.remove("system"), settled.remove_entry("pcie")), files.clone())
             }
-            Self::Changed(of, _) => of.settings(),
+            Self::Changed(of, _) | Self::Lacking(of, _) => of.settings(),
             Self::Text(text, _) => {
                 let read = read_system(SETTINGS, text).map(|read| read.settings);
                 let mut settled = read.unwrap_or_default();
@@ -207,6 +212,11 @@ fn of_system(system: Option<Value>, bus: Option<(String, Value)>) -> Table {
 pub fn with_gpus(cluster: &Cluster, changes: &GpuChanges) -> Result<Cluster, GpuError> {
     let system = Arc::new(cluster.system.with_gpus(changes)?);
     Ok(Cluster { system, ..cluster.clone() })
+}
+
+/// Gives a cluster without some parts of its system, by their names.
+pub fn lacking(cluster: &Cluster, parts: &[String]) -> Result<Cluster, PartError> {
+    Ok(simulation::without(cluster, cluster.system.without(parts)?))
 }
 
 /// A server as its text.

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from linkwright import Export, Schedule, System, read_text
+from linkwright import Export, Schedule, System, Timing, read_text
 from linkwright.cli import collective_runs, comparison, expectation, output, sweep
+from linkwright.cli.degraded import Degraded, Without, degraded
 from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
 from linkwright.cli.schedules import (
@@ -73,6 +74,7 @@ def plan(
     no_stream_reuse: NoStreamReuse = False,
     servers: Servers = 1,
     network: NetworkName = None,
+    without: Without = None,
     export: Annotated[
         Format | None,
         typer.Option(help="Print the schedule in this format instead; dot draws its trees."),
@@ -88,27 +90,37 @@ def plan(
     Of all algorithms the one is taken that is the fastest at the size, unless one is
     named; what was tried is listed. The rate is what the plan reaches of the links' peak with
     long data, in GB/s of the data's size; the time counts latencies and what protocols lose.
+    With --without, parts are down: the plan is the best for what is left, and its time stands
+    beside that of the best plan of the whole.
     """
     gpus = named_gpus(on, gpus)
     if to is not None and export is None:
         raise typer.BadParameter("--output is for an export; say which by --export.")
     if json and export is not None and to is None:
         raise typer.BadParameter("--json and --export both print; give --output FILE, too.")
-    whole = machine_of(machine, servers, network)
     wanted = parse_size(size)
-    schedule = plan_on(
-        whole,
-        collective,
-        gpus,
-        algorithm,
-        links,
-        root,
-        size=wanted,
-        protocol=protocol,
-        stream_reuse=not no_stream_reuse,
-    )
+    down = degraded(machine_of(machine, servers, network), without, gpus, root)
+
+    def planned(on: System, gpus: str | None) -> Schedule:
+        return plan_on(
+            on,
+            collective,
+            gpus,
+            algorithm,
+            links,
+            root,
+            size=wanted,
+            protocol=protocol,
+            stream_reuse=not no_stream_reuse,
+        )
+
+    def timed(schedule: Schedule, size: int) -> Timing:
+        return schedule.time(size, chunk=chunk_of(chunk), protocol=protocol, processes=processes)
+
+    left = down.system
+    schedule = planned(left, down.gpus)
     data, rounded = divided(schedule, wanted)
-    rounded += network_notes(whole, schedule.gpus, network)
+    rounded += down.notes + network_notes(left, schedule.gpus, network)
     if export is not None:
         exported, remarks = _exported(schedule, export, data)
         if to is None:
@@ -119,26 +131,38 @@ def plan(
         output.notes("Notes", schedule.notes + remarks, stderr=True)
         if to is None:
             return
-    timing = schedule.time(data, chunk=chunk_of(chunk), protocol=protocol, processes=processes)
+    timing = timed(schedule, data)
+    before = None
+    if down.parts:
+        best = planned(down.whole, gpus)
+        before = down.fields(best, timed(best, divided(best, wanted)[0]), timing.time)
     is_named = not schedule.tried and chunk is None
     faster = None
     if is_named:
         reuse = not no_stream_reuse
-        faster = faster_than(timing, schedule, whole, links, processes, stream_reuse=reuse)
+        faster = faster_than(timing, schedule, left, links, processes, stream_reuse=reuse)
     if json:
         fields = {
-            "timing": timing_fields(timing, schedule, whole),
+            "timing": timing_fields(timing, schedule, left),
             "tried": [tried_fields(tried) for tried in schedule.tried],
             "faster": faster.fields() if faster else None,
+            "without": down.parts,
+            "whole": before,
         }
-        document = plan_fields(schedule, whole) | fields
+        document = plan_fields(schedule, left) | fields
         output.print_json(document | {"notes": schedule.notes + rounded})
         return
     if faster is not None:
         output.console().print(faster.text(timing))
-    _print_plan(schedule, whole)
+    _print_plan(schedule, down)
     print_trees(schedule.trees)
-    print_timing(timing, schedule, whole)
+    print_timing(timing, schedule, left)
+    if before is not None:
+        output.say(
+            f"The whole system takes {before['time'] * 1e6:,.1f} us, by {before['algorithm']} "
+            f"({before['protocol']}):{down.title()} it is {before['times_as_long']:.2f} times as "
+            "long."
+        )
     output.notes("Tried", tried_lines(schedule.tried))
     if export is None:
         output.notes("Notes", schedule.notes + rounded)
@@ -155,12 +179,12 @@ def _exported(schedule: Schedule, form: Format, size: int) -> tuple[str, list[st
     return made.text, made.notes
 
 
-def _print_plan(schedule: Schedule, machine: System) -> None:
+def _print_plan(schedule: Schedule, down: Degraded) -> None:
     console = output.console()
     root = "" if schedule.root is None else f" with root {schedule.root}"
     over = LINK_WORDS.get(schedule.links or "", schedule.links)
     console.print(
-        f"{schedule.collective}{root} on {job_text(schedule.gpus, machine)}: "
+        f"{schedule.collective}{root} on {job_text(schedule.gpus, down.system)}{down.title()}: "
         f"{schedule.algorithm} over {over}",
         style="bold",
     )

@@ -9,10 +9,14 @@ import typer
 
 from linkwright import (
     CollectiveError,
+    Schedule,
+    System,
     algorithm_descriptions,
     algorithm_names,
+    names,
 )
 from linkwright.cli import output
+from linkwright.cli.degraded import Without, degraded
 from linkwright.cli.error_bars import error_bars, told
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among, picked
 from linkwright.cli.schedules import (
@@ -61,6 +65,7 @@ def compare(
     no_stream_reuse: NoStreamReuse = False,
     servers: Servers = 1,
     network: NetworkName = None,
+    without: Without = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
@@ -69,32 +74,45 @@ def compare(
     A column for each NCCL that is among them says how many times as fast a row is as that
     NCCL, each with the protocol that is its fastest at that size. An algorithm that cannot
     do it is listed below with the reason. MPI's algorithms, which do not look at the links, are
-    compared where they are named.
+    compared where they are named. With --without, parts are down, and a column says how many
+    times as long each algorithm takes as on the whole system.
     """
     gpus = named_gpus(on, gpus)
-    whole = machine_of(machine, servers, network)
+    down = degraded(machine_of(machine, servers, network), without, gpus, root)
+    left = down.system
     data = wanted = parse_size(size)
     rounded: list[str] = []
     words = dict(algorithm_descriptions())
     rows: list[dict[str, Any]] = []
     refusals: dict[str, CollectiveError] = {}
     tried = list(dict.fromkeys(picked(algorithm, algorithm_names()) or planner_names()))
+
+    def planned(on: System, ids: str | None, name: names.AlgorithmName) -> Schedule:
+        return plan_on(
+            on,
+            collective,
+            ids,
+            name,
+            links,
+            root,
+            size=wanted,
+            stream_reuse=not no_stream_reuse,
+            show_progress=False,
+        )
+
+    def time_whole(name: names.AlgorithmName) -> float | None:
+        try:
+            schedule = planned(down.whole, gpus, name)
+            return schedule.time(divided(schedule, wanted)[0], processes=processes).time
+        except CollectiveError:
+            return None
+
     with output.progress_bar() as progress:
         for done, name in enumerate(tried):
             if progress is not None:
                 progress(name, done, len(tried))
             try:
-                schedule = plan_on(
-                    whole,
-                    collective,
-                    gpus,
-                    name,
-                    links,
-                    root,
-                    size=wanted,
-                    stream_reuse=not no_stream_reuse,
-                    show_progress=False,
-                )
+                schedule = planned(left, down.gpus, name)
                 data, rounded = divided(schedule, wanted)
                 timing = schedule.time(data, processes=processes)
             except CollectiveError as error:
@@ -110,6 +128,7 @@ def compare(
                     "time": timing.time,
                     "algorithm_bandwidth": timing.algorithm_bandwidth,
                     "bus_bandwidth": timing.bus_bandwidth,
+                    "whole_time": time_whole(name) if down.parts else None,
                     "notes": schedule.notes,
                 }
             )
@@ -120,17 +139,17 @@ def compare(
     baselines = {row["algorithm"]: row["time"] for row in rows if _is_nccl(row["algorithm"])}
     for row in rows:
         row["speedup_over"] = {name: taken / row["time"] for name, taken in baselines.items()}
-    ids = gpus_of(whole, gpus)
-    rounded += network_notes(whole, ids, network)
-    [bar] = error_bars(whole, ids, [data], collective)
-    title = f"{collective} of {size_text(data)} on {job_text(ids, whole)}"
+    ids = gpus_of(left, down.gpus)
+    rounded += down.notes + network_notes(left, ids, network)
+    [bar] = error_bars(left, ids, [data], collective)
+    title = f"{collective} of {size_text(data)} on {job_text(ids, left)}{down.title()}"
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_algorithm
 
         save_plot(bandwidth_by_algorithm(rows, title), plot)
     if json:
-        document = {"machine": whole.name, "gpus": ids, "collective": collective, "size": data}
-        document |= {"error": bar}
+        document = {"machine": left.name, "gpus": ids, "collective": collective, "size": data}
+        document |= {"without": down.parts, "error": bar}
         output.print_json(document | {"algorithms": rows, "refused": refused, "notes": rounded})
     else:
         _print_comparison(title, rows, refused, rounded, bar)
@@ -164,10 +183,16 @@ def _print_comparison(
         "time\nus",
         "busbw\nGB/s",
     ]
-    made = output.table(
-        heads + [f"over\n{name}" for name in over], left=["algorithm", "links", "protocol"]
-    )
+    heads += [f"over\n{name}" for name in over]
+    is_degraded = any(row["whole_time"] is not None for row in rows)
+    if is_degraded:
+        heads += ["whole\nus", "times\nas long"]
+    made = output.table(heads, left=["algorithm", "links", "protocol"])
     for row in rows:
+        whole = row["whole_time"]
+        beside = ("-", "-")
+        if whole is not None:
+            beside = (f"{whole * 1e6:.1f}", f"{row['time'] / whole:.2f}x")
         made.add_row(
             row["algorithm"],
             row["links"],
@@ -176,6 +201,7 @@ def _print_comparison(
             f"{row['time'] * 1e6:.1f}",
             f"{row['bus_bandwidth']:.2f}",
             *(f"{row['speedup_over'][name]:.2f}x" for name in over),
+            *(beside if is_degraded else ()),
         )
     console = output.console()
     console.print(title, style="bold")

@@ -18,6 +18,7 @@ from linkwright import (
 )
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
+from linkwright.cli.degraded import Without, degraded
 from linkwright.cli.error_bars import error_bars, print_legend, shown
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers
 from linkwright.cli.schedules import (
@@ -191,6 +192,7 @@ def expected(
     factor: Factor = 2,
     servers: Servers = 1,
     network: NetworkName = None,
+    without: Without = None,
     nccl: Nccl = None,
     no_nvls: NoNvls = False,
     no_p2p: NoP2p = False,
@@ -218,11 +220,13 @@ def expected(
     docs/concepts/calibration.md has its errors by size. With --log, the sizes are those of a run,
     each beside what it took, and a sentence says what the difference means; COLLECTIVE may be left
     out where the log names its test. With --calibrate, what differs on the machine is fitted to a
-    run, and every command counts on it that is given the file of --output as its machine.
+    run, and every command counts on it that is given the file of --output as its machine. With
+    --without, parts are down, and each size stands beside what it takes on the whole system.
     """
     gpus = named_gpus(on, gpus)
-    whole = machine_of(machine, servers, network)
-    ids = gpus_of(whole, gpus)
+    down = degraded(machine_of(machine, servers, network), without, gpus, root)
+    left = down.system
+    ids = gpus_of(left, down.gpus)
     options: ExpectOptions = {
         "nccl": nccl,
         "nvls": not no_nvls,
@@ -245,40 +249,52 @@ def expected(
             raise typer.BadParameter("--calibrate draws nothing; plot its file with --log.")
         if explain:
             raise typer.BadParameter("--calibrate explains nothing; give --log or a collective.")
-        print_calibration(calibrate, whole, ids, collective, root, options, output_file, json=json)
+        if down.parts:
+            raise typer.BadParameter("--calibrate is of a whole machine; leave out --without.")
+        print_calibration(calibrate, left, ids, collective, root, options, output_file, json=json)
         return
     if output_file is not None:
         raise typer.BadParameter("--output is the machine of --calibrate; give a log with that.")
     if log is not None:
         _print_log(
-            log, whole, ids, collective, root, options, network, explain, json=json, plot=plot
+            log, left, ids, collective, root, options, network, explain, json=json, plot=plot
         )
         return
     if collective is None:
         raise typer.BadParameter("Name the collective, or give the --log of a run.")
     sizes = _sizes(parse_size(least), parse_size(most), factor)
-    rows = [dict(row) for row in expect(whole, ids, collective, sizes, root=root, **options)]
-    library, note = nccl_release(whole, ids, nccl=nccl)
-    notes = ([note] if note else []) + network_notes(whole, ids, network)
-    notes += choice_doubts(whole, ids, collective, sizes, root=root, **_chosen(options))
+    rows = [dict(row) for row in expect(left, ids, collective, sizes, root=root, **options)]
+    taken: list[float | None] = [None] * len(rows)
+    if down.parts:
+        of_whole = gpus_of(down.whole, gpus)
+        before = expect(down.whole, of_whole, collective, sizes, root=root, **options)
+        taken = [float(row["time"]) for row in before]
+    for row, whole in zip(rows, taken, strict=True):
+        row["whole_time"] = whole
+    library, note = nccl_release(left, ids, nccl=nccl)
+    notes = ([note] if note else []) + down.notes + network_notes(left, ids, network)
+    notes += choice_doubts(left, ids, collective, sizes, root=root, **_chosen(options))
     ran = [row["algorithm"] for row in rows]
-    bars = error_bars(whole, ids, sizes, collective, ran, p2p=not no_p2p)
+    bars = error_bars(left, ids, sizes, collective, ran, p2p=not no_p2p)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
-        title = f"{collective} on {job_text(ids, whole)}"
+        title = f"{collective} on {job_text(ids, left)}"
         save_plot(bandwidth_by_size({f"{library}'s choice": rows}, title), plot)
     if json:
         rows = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
-        fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": library}
+        fields = {"machine": left.name, "collective": collective, "gpus": ids, "nccl": library}
+        fields["without"] = down.parts
         explained = (
-            _explained(whole, ids, (collective, sizes[-1], root), options) if explain else {}
+            _explained(left, ids, (collective, sizes[-1], root), options) if explain else {}
         )
         output.print_json(fields | explained | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
-        made = output.table([*titles, "channels", "±"], kept=["±"])
+        titles += ["channels", *(["whole\nus", "times\nas long"] if down.parts else []), "±"]
+        made = output.table(titles, kept=["±"])
         for row, bar in zip(rows, bars, strict=True):
+            whole = row["whole_time"]
             made.add_row(
                 str(row["size"]),
                 f"{row['time'] * 1e6:.1f}",
@@ -287,12 +303,13 @@ def expected(
                 row["algorithm"],
                 row["protocol"],
                 str(row["channels"]),
+                *([f"{whole * 1e6:.1f}", f"{row['time'] / whole:.2f}x"] if whole else []),
                 shown(bar),
             )
         if explain:
-            _print_explanation(whole, ids, (collective, sizes[-1], root), options)
+            _print_explanation(left, ids, (collective, sizes[-1], root), options)
         console = output.console()
-        console.print(_title(collective, ids, whole, library), style="bold")
+        console.print(_title(collective, ids, left, library, down.title()), style="bold")
         output.print_table(made)
         print_legend(bars)
         output.notes("Notes", notes, stderr=True)
@@ -433,8 +450,14 @@ def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title
     output.say(compared.meaning)
 
 
-def _title(collective: names.CollectiveName, gpus: list[int], machine: System, library: str) -> str:
-    job = job_text(gpus, machine)
+def _title(
+    collective: names.CollectiveName,
+    gpus: list[int],
+    machine: System,
+    library: str,
+    without: str = "",
+) -> str:
+    job = job_text(gpus, machine) + without
     then = ";" if ", " in job else ","
     return f"{collective} on {job}{then} as {library} chooses"
 

@@ -170,7 +170,8 @@ impl State {
 
 /// The same cluster on what is left of its system. A fabric that has lost links is a graph, which the routing of its kind does
 /// not know.
-pub(crate) fn without(cluster: &Cluster, left: System) -> Cluster {
+#[must_use]
+pub fn without(cluster: &Cluster, left: System) -> Cluster {
     let shape = |system: &System| system.fabric().map(|fabric| fabric.shape().clone());
     let is_graph = shape(&left) == Some(FabricShape::Graph);
     let becomes_graph = is_graph && shape(&cluster.system) != Some(FabricShape::Graph);

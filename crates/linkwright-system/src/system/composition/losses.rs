@@ -47,6 +47,18 @@ impl System {
         Ok(self.losing(&parts)?.system)
     }
 
+    /// Names the GPUs that were left out, with a part or by themselves: no link joins them any more.
+    #[must_use]
+    pub fn lost_gpus(&self) -> Vec<u32> {
+        let is_lost = |gpu: &u32| {
+            let at = self.gpu(*gpu);
+            let server = self.kind_of(at.server).server();
+            let device = server.gpus()[at.index as usize];
+            server.lacks_parts() && !server.links().iter().any(|link| link.joins(device))
+        };
+        (0..self.gpus()).filter(is_lost).collect()
+    }
+
     /// Loses some parts.
     ///
     /// # Errors

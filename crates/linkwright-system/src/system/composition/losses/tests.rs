@@ -66,6 +66,8 @@ fn equal_servers_stay_one_kind() {
 fn with_a_server_go_its_gpus_and_its_interfaces() {
     let losses = losing(&tree(), &["node1"]);
     assert_eq!(losses.gpus, (8..16).collect());
+    assert_eq!(losses.system.lost_gpus(), (8..16).collect::<Vec<_>>());
+    assert!(tree().lost_gpus().is_empty());
     assert_eq!(losses.cut_off, BTreeSet::from([1]));
 }
 
