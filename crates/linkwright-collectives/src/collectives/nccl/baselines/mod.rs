@@ -52,6 +52,4 @@ pub(in crate::collectives) use plans::{plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};
 pub(in crate::collectives) use silicon::Silicon;
 pub(in crate::collectives) use timed::Timed;
-pub use uneven::{
-    ByteMatrix, ExchangeBound, MatrixError, UnevenError, UnevenTime, expect_uneven,
-};
+pub use uneven::{ByteMatrix, ExchangeBound, MatrixError, UnevenError, UnevenTime, expect_uneven};

@@ -44,8 +44,16 @@ impl Cut {
     }
 }
 
+/// Gives the bytes of a chunk of [`uneven_schedule`], in which steps count: one, but where they would not count so far.
+pub(in crate::collectives::nccl::baselines) fn unit_of(
+    cuts: &BTreeMap<(usize, usize), Cut>,
+) -> u64 {
+    let longest = cuts.values().map(|cut| cut.of_piece(cut.pieces - 1).0).max();
+    (longest.unwrap_or(1) / u64::from(u32::MAX) + 1).next_power_of_two()
+}
+
 /// The schedule of an exchange, by the message of each pair that has one. It is written out piece by piece, and its chunks
-/// are bytes: a run of it moves a byte of size for each rank, in one piece.
+/// are units of bytes: a run of it in one piece moves a unit for each rank of its size.
 ///
 /// # Errors
 /// [`PlanError::NoRing`] as of any plan of these GPUs.
@@ -55,14 +63,14 @@ pub(in crate::collectives::nccl::baselines) fn uneven_schedule(
     chooser: &Chooser,
     choice: &Choice,
     cuts: &BTreeMap<(usize, usize), Cut>,
+    unit: u64,
 ) -> Result<Schedule, PlanError> {
     let rings = rings_by(wiring, chooser);
     let recipe = recipe_of("nccl-pairs", chooser, choice, &rings);
     let job = Job::new(wiring, gpus, &recipe)?;
     let transport = job.rings[0].channel.transport;
     let collective = Collective::AllToAll;
-    let mut builder =
-        ScheduleBuilder::new("nccl-pairs-all-to-allv", collective, gpus.to_vec(), 1);
+    let mut builder = ScheduleBuilder::new("nccl-pairs-all-to-allv", collective, gpus.to_vec(), 1);
     let most = cuts.values().map(|cut| cut.channels).max().unwrap_or(1);
     let channels: Vec<usize> =
         (0..most).map(|_| builder.channel(Channel::over(transport))).collect();
@@ -76,9 +84,9 @@ pub(in crate::collectives::nccl::baselines) fn uneven_schedule(
     let pieces = ways.iter().map(|(_, cut)| cut.pieces).max().unwrap_or(0);
     for piece in 0..pieces {
         for (ranks, cut) in ways.iter().filter(|(_, cut)| piece < cut.pieces) {
-            let bytes = cut.of_piece(piece).0 as u32;
+            let units = cut.of_piece(piece).0.div_ceil(unit) as u32;
             for channel in &channels[..cut.channels as usize] {
-                forward(&mut builder, *channel, ranks, bytes);
+                forward(&mut builder, *channel, ranks, units);
             }
         }
     }
@@ -93,13 +101,13 @@ pub(in crate::collectives::nccl::baselines) fn uneven_schedule(
 }
 
 /// Hands a piece on along a way. Where it lies in buffers does not count.
-fn forward(builder: &mut ScheduleBuilder, channel: usize, ranks: &[usize], bytes: u32) {
-    builder.send(ranks[0], channel, ranks[1], Slice::input(0), bytes, &[]);
+fn forward(builder: &mut ScheduleBuilder, channel: usize, ranks: &[usize], units: u32) {
+    builder.send(ranks[0], channel, ranks[1], Slice::input(0), units, &[]);
     for hop in ranks.windows(3) {
         let ends = (hop[0], hop[2]);
         let room = Slice::scratch(0);
-        builder.receive_and_send(hop[1], channel, ends, None, None, room, bytes, &[]);
+        builder.receive_and_send(hop[1], channel, ends, None, None, room, units, &[]);
     }
     let (from, last) = (ranks[ranks.len() - 2], ranks[ranks.len() - 1]);
-    builder.receive(last, channel, from, None, Slice::output(0), bytes, &[]);
+    builder.receive(last, channel, from, None, Slice::output(0), units, &[]);
 }

@@ -57,10 +57,10 @@ impl Diagnose for MatrixError {
                 "row {row} of the matrix has {values} values, and the job has {ranks} GPUs"
             ))
             .remedy("give a row and a column for each GPU of the job"),
-            Self::TooMany { row, column, bytes } => Diagnosis::of(format!(
-                "row {row}, column {column} of the matrix is {bytes} bytes"
-            ))
-            .remedy("give 0 to 2^50 bytes"),
+            Self::TooMany { row, column, bytes } => {
+                Diagnosis::of(format!("row {row}, column {column} of the matrix is {bytes} bytes"))
+                    .remedy("give 0 to 2^50 bytes")
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! An exchange whose messages differ in length: All-to-Allv.
 //!
 //! The library runs it as it runs an all-to-all, as a group of sends and receives. Each message has the channels and the
-//! chunks that it would have in an all-to-all of such messages, so that an even matrix takes just what that takes. A pair
+//! chunks that it would have in an all-to-all of such messages, and an even matrix is that all-to-all. A pair
 //! without bytes sends nothing, as where `PyTorch` calls NCCL (`torch/csrc/cuda/nccl.cpp`, `_nccl_should_send_recv`).
 //!
 //! Beside the time stands a bound that no way of exchanging passes: what has to leave or enter some GPUs, over all links
@@ -21,8 +21,8 @@ pub use matrix::{ByteMatrix, MatrixError};
 
 use self::bound::bound;
 use super::choice::{Choice, Chooser, Settings};
-use super::expect::{ExpectError, as_measured};
-use super::plans::uneven::{Cut, uneven_schedule};
+use super::expect::{ExpectError, as_measured, expected_timings};
+use super::plans::uneven::{Cut, uneven_schedule, unit_of};
 use crate::collectives::planners::link_graph::check_gpus;
 use crate::collectives::schedule::Pacing;
 use crate::collectives::schedule::collective::Collective;
@@ -32,6 +32,9 @@ use crate::collectives::schedule::time::{
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
+
+/// Up to this size an even exchange is played as the all-to-all that it is.
+const MOST_EVEN: u64 = 1 << 40;
 
 /// The most transfers that are played; longer exchanges are cut into longer chunks.
 const MOST_TRANSFERS: u64 = 1 << 20;
@@ -128,12 +131,19 @@ fn taken(
         let time = Picoseconds(0);
         return Ok(UnevenTime { time, moved, longest, choice, bound, links, library, notes });
     }
-    let cuts = cuts(matrix, &chooser, size, &mut notes);
-    let schedule = uneven_schedule(&wiring, gpus, &chooser, &choice, &cuts)?;
-    let player = Player::on(&schedule, &routes, &costs)?;
-    // A chunk is a byte, and all of it one piece.
-    let timing = player.time(Bytes(gpus.len() as u64), Bytes(u64::MAX))?;
     let bound = bound(system, &wiring, gpus, matrix, &routes);
+    let alike = gpus.len() * (gpus.len() - 1);
+    let is_even = matrix.messages().filter(|(_, bytes)| *bytes == longest).count() == alike;
+    let timing = if is_even && size(longest) <= MOST_EVEN {
+        expected_timings(system, gpus, collective, &[Bytes(size(longest))], settings)?.remove(0)
+    } else {
+        let cuts = cuts(matrix, &chooser, size, &mut notes);
+        let unit = unit_of(&cuts);
+        let schedule = uneven_schedule(&wiring, gpus, &chooser, &choice, &cuts, unit)?;
+        let player = Player::on(&schedule, &routes, &costs)?;
+        // All of it is one piece, in which each rank's shard is one unit.
+        player.time(Bytes(gpus.len() as u64 * unit), Bytes(u64::MAX))?
+    };
     Ok(UnevenTime {
         time: timing.time,
         moved,
