@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import Export, Schedule, System, Timing, read_text
-from linkwright.cli import collective_runs, comparison, expectation, output, sweep
+from linkwright.cli import collective_runs, comparison, expectation, output, sweep, uneven
 from linkwright.cli.degraded import Degraded, Without, degraded
 from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
@@ -302,3 +302,4 @@ app.command("run")(collective_runs.run)
 app.command("time")(sweep.time)
 app.command("compare")(comparison.compare)
 app.command("expect")(expectation.expected)
+app.command("all-to-allv")(uneven.all_to_allv)
