@@ -105,12 +105,14 @@ GIVEN: dict[str, Any] = {
     "living": [],
     "log": None,
     "model": "v100",
+    "matrix": [[0, 1], [1, 0]],
     "name": "a",
     "name_or_path": "kripke",
     "network": "lenet",
     "now": 1.0,
     "operation": "add",
     "other": DGX1,
+    "parts": ["mlx5_3"],
     "path": "none.toml",
     "pattern": lw.Pattern("ring", 2),
     "pcie": 1,
@@ -149,6 +151,7 @@ GIVEN: dict[str, Any] = {
     "anchor": "none.otf2",
 }
 OF_ONE: dict[str, dict[str, Any]] = {
+    "expect_all_to_allv": {"gpus": [0, 1]},
     "Fabric.paths": {"source": 0, "destination": 1},
     "Job": {"gpus": 1},
     "ClusterJob": {},

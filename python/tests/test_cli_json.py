@@ -25,6 +25,7 @@ SMALL = [*PAIR, "--size", "64KiB"]
 STATE = ["-m", "dgx1-v100", "--state", "state.json"]
 # A state of four GPUs, and the machine when one of them was gone.
 LEFT = ["-m", "left.toml", "--state", "left.json"]
+EXPERTS = EXAMPLES / "collectives" / "experts-8.csv"
 TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 
 # A command line of each command that prints JSON; a new command needs one here.
@@ -51,6 +52,7 @@ CASES: dict[str, list[str]] = {
     "collective compare": [*SMALL, "--algorithm", "packing"],
     "collective expect": [*PAIR, "-e", "1KiB"],
     "collective tune": ["-m", "dgx1-v100", "--on", "0,3"],
+    "collective all-to-allv": [str(EXPERTS), "-m", "dgx1-v100", "--without", "mlx5_3"],
     "replay": ["laghos", "--ranks", "4"],
     "run": ["scenario.toml"],
     "compare": ["scenario.toml"],

@@ -109,6 +109,7 @@ power = 5
         encoding="utf-8",
     )
     schedule = (EXAMPLES / "collectives" / "tree-all-reduce-4.xml").read_text(encoding="utf-8")
+    (folder / "matrix.csv").write_text(f"0,1\n{hostile},0\n", encoding="utf-8")
     # XML has no escape for most control characters, and readers take none of them raw.
     told = "".join(f"&#{ord(it)};" for it in hostile if it.isprintable() or it in "\n\x9b\u202e")
     (folder / "schedule.xml").write_text(
@@ -144,6 +145,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "collective compare": [("all-reduce", *MACHINE)],
     "collective expect": [("all-reduce", *MACHINE, *SMALL)],
     "collective tune": [(*MACHINE, "--graph", "machine.xml")],
+    "collective all-to-allv": [(HOSTILE, *MACHINE), ("matrix.csv", *MACHINE)],
     "size": [(HOSTILE, "--vary", "seed=1..2"), ("cluster.toml", "--vary", f"{HOSTILE}=1..2")],
     "traffic": [(HOSTILE, "--network", "torus"), ("uniform", "--network", HOSTILE)],
     "train": [(HOSTILE,), ("lenet", *MACHINE), ("lenet", "--communication", HOSTILE)],

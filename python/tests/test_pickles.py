@@ -153,6 +153,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "System": lambda: [
         *(System(name) for name, _ in preset_names()),
         System(DGX1, 2, network="100 Gb/s"),
+        System(DGX1, 2, network="100 Gb/s").without(["node1/mlx5_3", "GPU0-GPU3"]),
         System([("dgx-a100", 2), DGX1], network={"kind": "torus", "port_order": "rails"}),
         System({"gpus": 4}, network=Fabric("dragonfly", ports=50)),
         System("hgx-h100", network=Fabric.from_text(Fabric("torus", dimensions=[4, 4]).to_dot())),

@@ -64,6 +64,7 @@ mod traffic;
 mod training;
 mod tree;
 mod tried;
+mod uneven_exchange;
 mod values;
 mod watts;
 mod worker;
@@ -182,6 +183,8 @@ mod _core {
     use crate::tree::Tree;
     #[pymodule_export]
     use crate::tried::Tried;
+    #[pymodule_export]
+    use crate::uneven_exchange::expect_all_to_allv;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -8,7 +8,16 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import Export, Schedule, System, Timing, read_text
-from linkwright.cli import collective_runs, comparison, doctor, expectation, output, sweep, tuning
+from linkwright.cli import (
+    collective_runs,
+    comparison,
+    doctor,
+    expectation,
+    output,
+    sweep,
+    tuning,
+    uneven,
+)
 from linkwright.cli.degraded import Degraded, Without, degraded
 from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
@@ -325,3 +334,4 @@ app.command("compare")(comparison.compare)
 app.command("expect")(expectation.expected)
 app.command("doctor")(doctor.diagnosed)
 app.command("tune")(tuning.tune)
+app.command("all-to-allv")(uneven.all_to_allv)

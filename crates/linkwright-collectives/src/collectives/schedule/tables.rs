@@ -5,7 +5,8 @@ use crate::table::Table;
 use crate::units::Picoseconds;
 
 use crate::collectives::nccl::baselines::{
-    ChannelEnd, ChannelInterfaces, Choice, ChoiceRange, Expectation, FoundGraph, ModelCost,
+    ChannelEnd, ChannelInterfaces, Choice, ChoiceRange, ExchangeBound, Expectation, FoundGraph,
+    ModelCost, UnevenTime,
 };
 use crate::collectives::nccl::graph_file::{ChannelGraph, GraphChannel, GraphFile};
 use crate::collectives::schedule::time::Timing;
@@ -109,6 +110,34 @@ pub fn channel_interfaces(rows: &[ChannelInterfaces]) -> Table {
         .with("rail", "", ends.iter().map(|row| row.3.rail as u64).collect::<Vec<_>>())
         .with("interface", "", ends.iter().map(|row| row.3.interface.clone()).collect::<Vec<_>>())
         .with("by_memory", "", ends.iter().map(|row| row.3.by_memory).collect::<Vec<_>>())
+}
+
+/// Gives one row of an exchange: its time, what it moves, what the library runs, and its bound, 0 without one.
+#[must_use]
+pub fn uneven_time(found: &UnevenTime) -> Table {
+    let (bound, choice) = (found.bound.as_ref(), found.choice.as_ref());
+    let bytes = |bytes: u128| vec![u64::try_from(bytes).unwrap_or(u64::MAX)];
+    let seconds = bound.map_or(0.0, |bound| bound.time.as_seconds());
+    let bandwidth = bound.map_or(0.0, |bound| bound.bandwidth.as_gigabytes_per_second());
+    Table::new()
+        .with("time", "s", vec![found.time.as_seconds()])
+        .with("moved", "B", bytes(found.moved))
+        .with("longest", "B", vec![found.longest.0])
+        .with("protocol", "", vec![choice.map_or("", |it| it.protocol.name()).to_owned()])
+        .with("channels", "", vec![choice.map_or(0, |it| u64::from(it.channels))])
+        .with("nccl", "", vec![found.library.clone()])
+        .with("bound_time", "s", vec![seconds])
+        .with("bound_bytes", "B", bytes(bound.map_or(0, |bound| bound.bytes)))
+        .with("bound_bandwidth", "GB/s", vec![bandwidth])
+        .with("bound_leaves", "", vec![bound.is_some_and(|bound| bound.leaves)])
+}
+
+/// Gives one row for each link of an exchange's bound, by its ends in the direction of the bytes.
+#[must_use]
+pub fn bound_links(bound: Option<&ExchangeBound>) -> Table {
+    let links = bound.into_iter().flat_map(|bound| bound.links.iter().cloned());
+    let (from, to): (Vec<String>, Vec<String>) = links.unzip();
+    Table::new().with("from", "", from).with("to", "", to)
 }
 
 /// Gives one row per shape of channels that the library's search found.

@@ -249,7 +249,7 @@ impl<'a> Prepared<'a> {
 }
 
 /// The wiring with what a user measured in the place of what its links reach.
-fn as_measured(wiring: Wiring, settings: &Settings) -> Wiring {
+pub(super) fn as_measured(wiring: Wiring, settings: &Settings) -> Wiring {
     let has_fabric = wiring.wires().iter().any(Wire::is_gpu_fabric);
     let ports = ports_of_a_server(&wiring);
     let share = |measured: f64, peak: f64| PeakShare::of((measured / peak).clamp(1e-6, 1.0));

@@ -29,6 +29,7 @@ pub mod rings;
 mod search;
 mod silicon;
 mod timed;
+mod uneven;
 mod wide_exchange;
 
 pub use channel_graphs::channel_graphs;
@@ -55,3 +56,4 @@ pub(in crate::collectives) use plans::{plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};
 pub(in crate::collectives) use silicon::Silicon;
 pub(in crate::collectives) use timed::Timed;
+pub use uneven::{ByteMatrix, ExchangeBound, MatrixError, UnevenError, UnevenTime, expect_uneven};

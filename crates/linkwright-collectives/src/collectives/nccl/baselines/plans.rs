@@ -1,6 +1,7 @@
 //! NCCL's algorithms as schedules.
 
 mod job;
+pub(super) mod uneven;
 
 use self::job::{Job, Recipe};
 use thiserror::Error;
@@ -9,7 +10,7 @@ use super::choice::versions::today;
 use super::choice::{Choice, ChoiceError, Chooser, Settings, dealing_of, newest_dealing, rings_in};
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::interfaces::Dealing;
-use super::rings::{Era, rings_of};
+use super::rings::{Era, Rings, rings_of};
 use crate::collectives::planners::link_graph::{LinkClass, LinkGraphError, check_gpus};
 use crate::collectives::planners::lowering::{
     Ring, RootedTree, outline_of_parallel_trees, outline_of_rings, schedule_of_parallel_trees,
@@ -220,21 +221,37 @@ pub(super) fn of_choice(
             return Ok(BaselinePlan { schedule, links, trees: Vec::new(), notes });
         }
     };
-    let recipe = Recipe {
-        name,
-        links: if chooser.settings.p2p { Links::Auto } else { Links::Host },
-        rings: &|own| rings_in(chooser.rules, wiring, own, &chooser.settings),
-        relays: chooser.rules.thresholds.is_none(),
-        channels: Some(choice.channels),
-        p2p: chooser.settings.p2p,
-        dealing: dealing_of(chooser.rules, &chooser.settings),
-        deal: chooser.believed.deal.as_ref(),
-    };
+    let rings = rings_by(wiring, chooser);
+    let recipe = recipe_of(name, chooser, choice, &rings);
     let mut plan = laid_out(wiring, gpus, (collective, is_outline), tree, &recipe)?;
     plan.schedule.protocol = choice.protocol;
     let chunk = choice.longest_run(collective);
     plan.schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(1) };
     Ok(plan)
+}
+
+/// How the library's release finds the rings of the GPUs of one server.
+fn rings_by<'a>(wiring: &'a Wiring, chooser: &'a Chooser) -> impl Fn(&[usize]) -> Rings + 'a {
+    |own| rings_in(chooser.rules, wiring, own, &chooser.settings)
+}
+
+/// A choice's channels, on rings that are found so.
+fn recipe_of<'a>(
+    name: &'static str,
+    chooser: &'a Chooser,
+    choice: &Choice,
+    rings: &'a dyn Fn(&[usize]) -> Rings,
+) -> Recipe<'a> {
+    Recipe {
+        name,
+        links: if chooser.settings.p2p { Links::Auto } else { Links::Host },
+        rings,
+        relays: chooser.rules.thresholds.is_none(),
+        channels: Some(choice.channels),
+        p2p: chooser.settings.p2p,
+        dealing: dealing_of(chooser.rules, &chooser.settings),
+        deal: chooser.believed.deal.as_ref(),
+    }
 }
 
 /// The schedule of a collective on a job's rings.

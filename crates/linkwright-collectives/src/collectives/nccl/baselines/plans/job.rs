@@ -183,15 +183,19 @@ impl<'a> Job<'a> {
         self.servers.iter().map(|ranks| Fabric::new(self.wiring, &ids(ranks))).collect()
     }
 
-    /// For each ordered pair as many paths as channels carry its message.
-    pub(super) fn paths(&self, channels: u32) -> Vec<RankPath> {
+    /// The ranks that each message passes, by sender and then by receiver.
+    pub(super) fn ways(&self) -> impl Iterator<Item = Vec<usize>> {
         let fabrics = self.fabrics();
         let ranks = self.gpus.len();
-        let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
-        let ranks = |(from, to)| -> Vec<usize> {
+        let pairs = (0..ranks).flat_map(move |from| (0..ranks).map(move |to| (from, to)));
+        pairs.filter(|(from, to)| from != to).map(move |(from, to)| {
             let through = self.relay(&fabrics, from, to);
             [Some(from), through, Some(to)].into_iter().flatten().collect()
-        };
+        })
+    }
+
+    /// For each ordered pair as many paths as channels carry its message.
+    pub(super) fn paths(&self, channels: u32) -> Vec<RankPath> {
         let paths = |ranks: Vec<usize>| {
             (0..channels as usize).map(move |channel| RankPath {
                 ranks: ranks.clone(),
@@ -199,7 +203,7 @@ impl<'a> Job<'a> {
                 channel,
             })
         };
-        pairs.filter(|(from, to)| from != to).map(ranks).flat_map(paths).collect()
+        self.ways().flat_map(paths).collect()
     }
 
     /// Every rank beside the root, relayed where NCCL does so.
