@@ -15,7 +15,7 @@ pub mod planners;
 pub mod schedule;
 
 pub use nccl::{accuracy, baselines, calibration, nccl_tests};
-pub use planners::{link_graph, lowering, mpi, plan};
+pub use planners::{certificate, link_graph, lowering, mpi, plan};
 pub use schedule::{
     builder, check, collective, execute, export, messages, placement, source, tables, time,
 };
