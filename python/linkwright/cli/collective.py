@@ -9,6 +9,12 @@ import typer
 
 from linkwright import Export, Schedule, System, read_text
 from linkwright.cli import collective_runs, comparison, expectation, output, sweep
+from linkwright.cli.certificates import (
+    certificate_fields,
+    certificate_lines,
+    helper_fields,
+    helper_lines,
+)
 from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
 from linkwright.cli.schedules import (
@@ -17,6 +23,7 @@ from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
     Links,
+    Helpers,
     NoStreamReuse,
     On,
     Processes,
@@ -71,6 +78,10 @@ def plan(
     protocol: Protocol = None,
     processes: Processes = None,
     no_stream_reuse: NoStreamReuse = False,
+    helpers: Helpers = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Prove the optimum by the links that bound it.")
+    ] = False,
     servers: Servers = 1,
     network: NetworkName = None,
     export: Annotated[
@@ -106,7 +117,12 @@ def plan(
         size=wanted,
         protocol=protocol,
         stream_reuse=not no_stream_reuse,
+        helpers=helpers,
     )
+    without = None
+    if helpers is not None:
+        without = plan_on(whole, collective, gpus, "packing", "auto", root)
+    certificate = schedule.certificate() if explain else None
     data, rounded = divided(schedule, wanted)
     rounded += network_notes(whole, schedule.gpus, network)
     if export is not None:
@@ -120,7 +136,7 @@ def plan(
         if to is None:
             return
     timing = schedule.time(data, chunk=chunk_of(chunk), protocol=protocol, processes=processes)
-    is_named = not schedule.tried and chunk is None
+    is_named = not schedule.tried and chunk is None and helpers is None
     faster = None
     if is_named:
         reuse = not no_stream_reuse
@@ -130,6 +146,9 @@ def plan(
             "timing": timing_fields(timing, schedule, whole),
             "tried": [tried_fields(tried) for tried in schedule.tried],
             "faster": faster.fields() if faster else None,
+            "certificate": certificate_fields(certificate),
+            "helpers": helper_fields(schedule),
+            "rate_without_helpers": without.rate if without else None,
         }
         document = plan_fields(schedule, whole) | fields
         output.print_json(document | {"notes": schedule.notes + rounded})
@@ -139,6 +158,9 @@ def plan(
     _print_plan(schedule, whole)
     print_trees(schedule.trees)
     print_timing(timing, schedule, whole)
+    output.notes("Helpers", helper_lines(schedule, without))
+    if explain:
+        output.notes("Certificate", certificate_lines(certificate, schedule))
     output.notes("Tried", tried_lines(schedule.tried))
     if export is None:
         output.notes("Notes", schedule.notes + rounded)

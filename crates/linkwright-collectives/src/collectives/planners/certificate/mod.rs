@@ -2,7 +2,7 @@
 //!
 //! A planner says that its rate is the best, and its word is not proof. A certificate is: it names
 //! devices and links, and whoever adds up the links' bandwidths sees that no more data passes.
-//! [`Plan::certificate`] finds one, by flows and partitions as planners have them. [`verify`] believes
+//! `Plan::certificate` finds one, by flows and partitions as planners have them. [`verify`] believes
 //! nothing: it reads the links of the system, adds integers, and shares no code with planners nor with
 //! the graph algorithms behind them.
 //!

@@ -112,7 +112,7 @@ impl Plan {
             let (wire, from) = routes.wire(resource);
             let to = wire.other_end(from);
             let flow = load * self.rate.0 as f64;
-            let part = flow / wire.bandwidth.0 as f64;
+            let part = (flow / wire.bandwidth.0 as f64).min(1.0);
             for (end, entering) in [(to, flow), (from, 0.0)] {
                 let known = used.entry(end).or_default();
                 *known = (known.0 + entering, known.1.max(part));
@@ -125,7 +125,7 @@ impl Plan {
                 wires.filter(|wire| wire.is_gpu_fabric()).map(|it| it.bandwidth.0).sum();
             let (entering, most) = used.get(&at).copied().unwrap_or_default();
             let bandwidth = Bandwidth(entering.round() as u64);
-            Taken { gpu, bandwidth, share: entering / whole.max(1) as f64, most }
+            Taken { gpu, bandwidth, share: (entering / whole.max(1) as f64).min(1.0), most }
         };
         Ok(self.helpers(system).into_iter().map(of_gpu).collect())
     }
