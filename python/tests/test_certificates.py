@@ -25,7 +25,7 @@ def test_a_certificate_says_which_links_bound_the_rate() -> None:
     schedule = plan(DGX1, [1, 4, 5, 6], "all-reduce", algorithm="packing")
     certificate = schedule.certificate()
     assert certificate is not None
-    assert (certificate.kind, certificate.bound) == ("parts", schedule.optimum)
+    assert (certificate.kind, certificate.bound) == ("cut", schedule.optimum)
     assert sum(link[2] * link[3] for link in certificate.links) == certificate.capacity
     assert certificate.capacity / certificate.need == pytest.approx(certificate.bound)
     certificate.verify(schedule)
