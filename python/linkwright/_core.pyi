@@ -63,6 +63,7 @@ __all__ = [
     "SENSITIVE_ABOVE",
     "Allocator",
     "BandwidthFit",
+    "Certificate",
     "CheckReport",
     "ClusterJob",
     "ClusterRun",
@@ -3772,6 +3773,19 @@ class Schedule:
         it is not known.
         """
 
+    def certificate(self) -> Certificate | None:
+        """Finds why nothing passes `optimum`; None where there is none, or no proof of it is known.
+
+        Raises:
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @property
+    def helpers(self) -> list[tuple[int, float, float, float]]:
+        """What the plan takes of GPUs outside the job that pass its data on while it flows at `rate`: for each its id, what
+        enters it in GB/s (as much leaves), the part of all its NVLinks, and the part of that which is taken most.
+        """
+
     @property
     def notes(self) -> list[str]:
         """What the planner has to say: links that could not be used, weights that were rounded."""
@@ -5148,6 +5162,58 @@ class TrainingStep:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class Certificate:
+    """Why no schedule of a plan's kind passes its optimum.
+
+    `Schedule.certificate` finds it, and `verify` adds up the system's links anew: it shares no code with planners.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def kind(self) -> str:
+        """By what it proves: `cut`, `parts`, `in-switch` or `weights`."""
+
+    @property
+    def sides(self) -> list[list[str]]:
+        """The names of the devices on the side that data must leave, or of each part; else nothing."""
+
+    @property
+    def links(self) -> list[tuple[str, str, float, int]]:
+        """The links that count: the names of their ends, what they carry in this direction in GB/s, and how often that
+        counts, which is once but for weights.
+        """
+
+    @property
+    def left_out(self) -> list[str]:
+        """The names of network interfaces that such plans leave out, since others are nearer to the GPUs."""
+
+    @property
+    def capacity(self) -> float:
+        """What the links carry together, each as often as it counts, in GB/s."""
+
+    @property
+    def need(self) -> float:
+        """How many bytes of that a byte of the collective's size needs."""
+
+    @property
+    def bound(self) -> float:
+        """Capacity over need: what no schedule passes, in GB/s of the size."""
+
+    def verify(self, schedule: Schedule) -> None:
+        """Verifies by sums over the system's links that it proves a plan's optimum.
+
+        Args:
+            schedule: The plan.
+
+        Raises:
+            CollectiveError: If it does not, with the first thing that is wrong; or if the schedule has no optimum.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class Tree:
     """A spanning tree of a job's GPUs and its share of the data."""
 
@@ -6047,6 +6113,7 @@ def plan(
     size: int | str | None = None,
     protocol: ProtocolName | None = None,
     peer_access_switch: float | None = None,
+    helpers: Sequence[int] | None = None,
     stream_reuse: bool = True,
 ) -> Schedule:
     """Plans a collective on the links that a job really has.
@@ -6069,6 +6136,8 @@ def plan(
             where None.
         peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
             T_dpa); an assumed 0.25 ms for each other GPU where None.
+        helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink; then `packing`
+            plans, whatever the size, and an all-to-all is not planned so. `Schedule.helpers` says what it takes.
         stream_reuse: Whether trees that share a link take turns on it, each in proportion to its
             data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 

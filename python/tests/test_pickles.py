@@ -105,6 +105,7 @@ def a_run(timeline: int = 0) -> ClusterRun:
 VALUES: dict[str, Callable[[], list[Any]]] = {
     "Allocator": lambda: [an_allocator()],
     "BandwidthFit": lambda: [BandwidthFit([((0, 0, 1), 12.0), ((1, 0, 0), 45.0)])],
+    "Certificate": lambda: [a_schedule().certificate()],
     "CheckReport": lambda: [a_schedule().check()],
     "ClusterJob": lambda: [
         ClusterJob(Program.skeleton("laghos", 4), start=0.25, priority=3, mapping=[3, 1, 0, 2])

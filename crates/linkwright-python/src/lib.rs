@@ -9,6 +9,7 @@ mod argument;
 mod bandwidth_fit;
 mod calibration;
 mod cells;
+mod certificate;
 mod choice_names;
 mod choices;
 mod cluster_job;
@@ -179,6 +180,8 @@ mod _core {
     use crate::timing::Timing;
     #[pymodule_export]
     use crate::training::{NeuralNetwork, TrainingStep, neural_networks, training_terms};
+    #[pymodule_export]
+    use crate::certificate::Certificate;
     #[pymodule_export]
     use crate::tree::Tree;
     #[pymodule_export]

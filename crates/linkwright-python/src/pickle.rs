@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::allocator::Allocator;
 use crate::bandwidth_fit::BandwidthFit;
+use crate::certificate::Certificate;
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
 use crate::decision::{Explanation, Match};
@@ -86,6 +87,7 @@ macro_rules! pickled {
 pickled!(
     Allocator,
     BandwidthFit,
+    Certificate,
     CheckReport,
     ClusterJob,
     ClusterRun,

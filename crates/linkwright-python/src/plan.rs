@@ -1,6 +1,6 @@
 //! `linkwright.plan` and its like.
 
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Registered as _};
 use std::sync::Arc;
 
 use linkwright::collectives::plan::{
@@ -43,6 +43,8 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///         where None.
 ///     peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
 ///         T_dpa); an assumed 0.25 ms for each other GPU where None.
+///     helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink; then `packing`
+///         plans, whatever the size, and an all-to-all is not planned so. `Schedule.helpers` says what it takes.
 ///     stream_reuse: Whether trees that share a link take turns on it, each in proportion to its
 ///         data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 ///
@@ -56,7 +58,8 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", *,
     algorithm: "AlgorithmName" = "auto", root: "int | None" = None, links: "LinksName" = "auto",
     size: "int | str | None" = None, protocol: "ProtocolName | None" = None,
-    peer_access_switch: "float | None" = None, stream_reuse: "bool" = true
+    peer_access_switch: "float | None" = None, helpers: "Sequence[int] | None" = None,
+    stream_reuse: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan(
@@ -70,6 +73,7 @@ pub fn plan(
     #[pyo3(from_py_with = optional_size)] size: Option<i128>,
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
     #[pyo3(from_py_with = given)] peer_access_switch: Option<f64>,
+    #[pyo3(from_py_with = given)] helpers: Option<Vec<i128>>,
     #[pyo3(from_py_with = given)] stream_reuse: bool,
 ) -> PyResult<Schedule> {
     let gpus = gpu_ids(&gpus, system)?;
@@ -78,6 +82,19 @@ pub fn plan(
     let switch = peer_access_time(peer_access_switch, gpus.len())?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let on = Arc::clone(system.core());
+    if let Some(helpers) = helpers.filter(|helpers| !helpers.is_empty()) {
+        let helpers = gpu_ids(&helpers, system)?;
+        check_helped(algorithm, links)?;
+        let plan = interruptible(py, move || {
+            let question = asked(&on, &gpus, wanted, links).reusing_streams(stream_reuse);
+            planning::plan_with_helpers(&question, &helpers)
+        })?;
+        return Ok(Schedule::planned(
+            plan.map_err(errors::collective)?,
+            Vec::new(),
+            system.clone(),
+        ));
+    }
     if algorithm == AUTO {
         let protocol = protocol.map(Protocol::named).transpose()?;
         let found = interruptible(py, move || {
@@ -116,6 +133,16 @@ pub fn plan(
         }
     })?;
     Ok(Schedule::planned(plan.map_err(errors::collective)?, Vec::new(), system.clone()))
+}
+
+/// Refuses helpers of what has none.
+fn check_helped(algorithm: &str, links: WantedLinks) -> PyResult<()> {
+    let told = Diagnosis::of("helpers pass data on over NVLink along packed trees only");
+    let is_packed = [AUTO, Packing.name()].contains(&algorithm);
+    if is_packed && matches!(links, WantedLinks::Of(Links::Auto | Links::Fabric)) {
+        return Ok(());
+    }
+    Err(errors::collective(told.remedy("leave out the algorithm and the links")))
 }
 
 fn asked<'a>(

@@ -3,6 +3,7 @@
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::sync::Arc;
 
+use linkwright::collectives::certificate::Claim;
 use linkwright::collectives::export::{
     self, MscclOptions, MscclppOptions, read_msccl_xml, read_mscclpp_json, to_fastest_mscclpp_json,
     to_mscclpp_json, to_timed_msccl_xml,
@@ -15,6 +16,7 @@ use pyo3::prelude::*;
 
 use crate::argument::{given, optional_size, size};
 use crate::cells;
+use crate::certificate::Certificate;
 use crate::choices::{WantedLinks, links_name};
 use crate::errors;
 use crate::execution;
@@ -67,6 +69,17 @@ impl Schedule {
                 Diagnosis::of("a schedule from a file knows no system").remedy("name the system"),
             )
         })
+    }
+
+    /// What its optimum says, and of which system.
+    pub fn claim(&self) -> PyResult<(Claim, &system::System)> {
+        let none = || {
+            let told = Diagnosis::of("the schedule has no optimum that could be proved");
+            errors::collective(told.remedy("ask `plan` for one by `packing`"))
+        };
+        let system = self.core().ok_or_else(none)?;
+        let plan = self.source.plan().ok_or_else(none)?;
+        Ok((plan.claim(system).ok_or_else(none)?, system))
     }
 
     /// The core's system that it was planned for.
@@ -371,6 +384,29 @@ impl Schedule {
     fn optimum_in_switch(&self) -> Option<f64> {
         let most = self.source.plan()?.optimum_in_switch(self.core()?);
         most.map(Bandwidth::as_gigabytes_per_second)
+    }
+
+    /// Finds why nothing passes `optimum`; None where there is none, or no proof of it is known.
+    ///
+    /// Raises:
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    fn certificate(&self, py: Python<'_>) -> PyResult<Option<Certificate>> {
+        let (source, core) = (self.source(), self.core().cloned());
+        interruptible(py, move || Certificate::of_plan(source.plan()?, core.as_deref()?))
+    }
+
+    /// What the plan takes of GPUs outside the job that pass its data on while it flows at `rate`: for each its id, what
+    /// enters it in GB/s (as much leaves), the part of all its NVLinks, and the part of that which is taken most.
+    #[getter]
+    fn helpers(&self) -> PyResult<Vec<(usize, f64, f64, f64)>> {
+        let (Some(plan), Some(core)) = (self.source.plan(), self.core()) else {
+            return Ok(Vec::new());
+        };
+        let taken = plan.taken(core).map_err(errors::collective)?;
+        let told = |it: &planning::Taken| {
+            (it.gpu, it.bandwidth.as_gigabytes_per_second(), it.share, it.most)
+        };
+        Ok(taken.iter().map(told).collect())
     }
 
     /// What the planner has to say: links that could not be used, weights that were rounded.

@@ -40,6 +40,7 @@ __all__ = [
     "CollectiveName",
     "Factor",
     "Gpus",
+    "Helpers",
     "LeastSize",
     "Links",
     "MostSize",
@@ -150,6 +151,27 @@ def some_ids(text: str | None) -> str | None:
     return text
 
 
+def _some_helpers(text: str | None) -> str | None:
+    """Refuses an empty list of ids."""
+    if text is not None and not text.strip():
+        raise typer.BadParameter("it is empty; write ids like 1,4 or all, or leave the option out.")
+    if text is not None and text.strip() != "all":
+        gpu_ids(text)
+    return text
+
+
+def _helpers_of(machine: System, ids: Sequence[int], text: str | None) -> list[int] | None:
+    """The helpers that the text names; all other GPUs of the job's servers for `all`."""
+    if text is None or text.strip() != "all":
+        return None if text is None else gpu_ids(text)
+    count = machine.gpu_count
+    own = {machine.server_of(gpu) for gpu in ids if gpu < count}
+    others = [gpu for gpu in range(count) if gpu not in ids and machine.server_of(gpu) in own]
+    if not others:
+        raise typer.BadParameter("no GPU is left to help: the job has all of them.")
+    return others
+
+
 def named_gpus(on: str | None, gpus: str | None) -> str | None:
     """The ids that `--on` or `--gpus` says; None, which is all, where neither is there.
 
@@ -172,6 +194,14 @@ On = Annotated[
 Gpus = Annotated[
     str | None,
     typer.Option(metavar="N", help="Instead, the first so many.", callback=some_gpus),
+]
+Helpers = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IDS|all",
+        help="GPUs outside the job that may pass its data on over NVLink, such as 1,4.",
+        callback=_some_helpers,
+    ),
 ]
 AlgorithmName = Annotated[
     names.AlgorithmName,
@@ -270,6 +300,7 @@ def plan_on(
     size: int | None = None,
     protocol: names.ProtocolName | None = None,
     stream_reuse: bool = True,
+    helpers: str | None = None,
     show_progress: bool = True,
 ) -> Schedule:
     """Plans what the options of a command say, to be fast at a size if one is given."""
@@ -295,8 +326,9 @@ def plan_on(
             root=root,
             size=size,
             # It is part of what `auto` chooses; a named algorithm's plan is any protocol's.
-            protocol=protocol if algorithm == AUTO else None,
+            protocol=protocol if algorithm == AUTO and helpers is None else None,
             stream_reuse=stream_reuse,
+            helpers=_helpers_of(machine, ids, helpers),
         )
 
 

@@ -173,10 +173,21 @@ impl LinkGraph {
         gpus: &[usize],
         class: LinkClass,
     ) -> Self {
+        Self::whole(wiring, gpus, &[], class).without_dead_ends()
+    }
+
+    /// The graph with everything that the links lead to, and with GPUs beside the job's that forward.
+    pub(in crate::collectives) fn whole(
+        wiring: &Wiring,
+        gpus: &[usize],
+        helpers: &[usize],
+        class: LinkClass,
+    ) -> Self {
         let devices = wiring.devices();
         let own: Vec<WiredId> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
         let forwards = |id: &WiredId| devices[*id].kind != DeviceKind::Gpu;
         let mut vertices = own.clone();
+        vertices.extend(helpers.iter().map(|gpu| wiring.gpu(*gpu)));
         vertices.extend((0..devices.len()).filter(forwards));
         let mut vertex_of = vec![None; devices.len()];
         for (vertex, device) in vertices.iter().enumerate() {
@@ -188,8 +199,9 @@ impl LinkGraph {
             let known = capacity.entry((a.min(b), a.max(b))).or_default();
             *known = known.saturating_add(wire.bandwidth.0);
         }
-        let numbers = vertices.into_iter().map(|device| devices[device].id).collect();
-        Self::without_dead_ends(numbers, own.len(), &capacity)
+        let links = capacity.into_iter().map(|((a, b), value)| (a, b, value)).collect();
+        let devices = vertices.into_iter().map(|device| devices[device].id).collect();
+        Self { devices, gpus: own.len(), links }
     }
 
     /// Whether anything but GPUs is part of it.
@@ -210,15 +222,12 @@ impl LinkGraph {
     }
 
     /// Drops what forwards to nobody: a switch with one neighbour, and then the next.
-    fn without_dead_ends(
-        devices: Vec<DeviceId>,
-        gpus: usize,
-        capacity: &BTreeMap<(usize, usize), u64>,
-    ) -> Self {
+    pub(in crate::collectives) fn without_dead_ends(self) -> Self {
+        let Self { devices, gpus, links } = self;
         let mut kept = vec![true; devices.len()];
         loop {
             let mut degree = vec![0; devices.len()];
-            for (a, b) in capacity.keys().filter(|(a, b)| kept[*a] && kept[*b]) {
+            for (a, b, _) in links.iter().filter(|(a, b, _)| kept[*a] && kept[*b]) {
                 degree[*a] += 1;
                 degree[*b] += 1;
             }
@@ -235,14 +244,13 @@ impl LinkGraph {
             renumbered[at] = next;
             next += usize::from(*is_kept);
         }
-        let inside = capacity.iter().filter(|((a, b), _)| kept[*a] && kept[*b]);
-        let links =
-            inside.map(|((a, b), value)| (renumbered[*a], renumbered[*b], *value)).collect();
+        let inside = links.into_iter().filter(|(a, b, _)| kept[*a] && kept[*b]);
+        let links = inside.map(|(a, b, value)| (renumbered[a], renumbered[b], value)).collect();
         let devices = devices.into_iter().zip(kept).filter(|(_, kept)| *kept);
         Self { devices: devices.map(|(device, _)| device).collect(), gpus, links }
     }
 
-    fn joined(
+    pub(in crate::collectives) fn joined(
         &self,
         wiring: &Wiring,
         gpus: &[usize],

@@ -2,9 +2,11 @@
 //!
 //! - [`link_graph`]: the links that a job was given
 //! - [`mod@plan`]: the question, the planners, and the plans with which they answer
+//! - [`certificate`]: why a plan's optimum is one, and what verifies that
 //! - [`lowering`]: trees, rings and paths as steps
 //! - [`mpi`]: MPI's algorithms
 
+pub mod certificate;
 pub mod link_graph;
 pub mod lowering;
 pub mod mpi;

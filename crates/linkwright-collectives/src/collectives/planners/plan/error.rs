@@ -59,6 +59,13 @@ pub enum PlanError {
         /// The algorithm.
         algorithm: &'static str,
     },
+    /// A helper that cannot be one.
+    Helper {
+        /// The GPU.
+        gpu: usize,
+        /// Why, in words that follow it.
+        why: &'static str,
+    },
     /// Bandwidths with so little in common that exact weights leave 128 bits.
     TooFine,
     /// A linear programme without an answer.
@@ -83,6 +90,10 @@ impl Diagnose for PlanError {
             Self::Unsupported { algorithm, collective, remedy } => {
                 Diagnosis::of(format!("{algorithm} does not do {collective}"))
                     .remedy(format!("use one of: {remedy}"))
+            }
+            Self::Helper { gpu, why } => {
+                Diagnosis::of(format!("GPU {gpu} cannot help, since it {why}"))
+                    .remedy("name GPUs outside the job on its servers")
             }
             Self::OneServer => {
                 Diagnosis::of("three-phase is for GPUs on several servers, and these are on one")

@@ -50,7 +50,7 @@ const LEAST_OF_NCCL: usize = 3;
 const MOST_HEADS: usize = 32;
 
 /// Names [`NvlsPlanner`].
-pub(super) const NAME: &str = "nvls";
+pub(in crate::collectives) const NAME: &str = "nvls";
 
 /// Names NCCL's algorithm over several servers.
 pub(super) const NAME_OF_TREES: &str = "nvls-tree";

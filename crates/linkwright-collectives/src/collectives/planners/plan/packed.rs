@@ -231,7 +231,7 @@ fn along_trees(question: &Question<'_>) -> Result<Plan, PlanError> {
     }
     let Packed { trees, most, routes } = packing::pack(&graph, collective, transport, preference)?;
     let reach = Bandwidth(most.round() as u64);
-    let is_own = class == LinkClass::Network && is_whole;
+    let is_own = class == LinkClass::Network && is_whole || question.has_helpers();
     let routes = if is_own { routes } else { Vec::new() };
     // Between switches, trees with as much from every root need not be the best.
     let is_proven = collective != Collective::AllReduce || !graph.has_switches();

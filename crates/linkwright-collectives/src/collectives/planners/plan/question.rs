@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::ground::{Ground, choose_links};
-use super::{Plan, PlanError, Planner, by_rule_alone};
+use super::{Plan, PlanError, Planner, by_rule_alone, helpers};
 use crate::collectives::planners::link_graph::check_gpus;
 use crate::collectives::schedule::Pacing;
 use crate::collectives::schedule::collective::Collective;
@@ -68,6 +68,8 @@ pub struct Question<'a> {
     /// Says whether trees that share a link take turns on it by their data (Blink reuses CUDA streams
     /// for that); else they share it equally.
     pub stream_reuse: bool,
+    /// GPUs outside the job through which data may pass.
+    helpers: &'a [usize],
     wiring: OnceCell<Arc<Wiring>>,
 }
 
@@ -82,6 +84,7 @@ impl<'a> Question<'a> {
             links: Links::Auto,
             preference: Preference::FewTrees,
             stream_reuse: true,
+            helpers: &[],
             wiring: OnceCell::new(),
         }
     }
@@ -96,6 +99,16 @@ impl<'a> Question<'a> {
     #[must_use]
     pub fn reusing_streams(&self, stream_reuse: bool) -> Self {
         Self { stream_reuse, ..self.clone() }
+    }
+
+    /// Asks the same where data may pass through these GPUs outside the job.
+    pub(super) fn helped_by(&self, helpers: &'a [usize]) -> Self {
+        Self { helpers, ..self.clone() }
+    }
+
+    /// Whether there are such.
+    pub(super) const fn has_helpers(&self) -> bool {
+        !self.helpers.is_empty()
     }
 
     /// Gives a plan the pacing that was asked for. Blocks that run side by side share links anyway.
@@ -153,6 +166,9 @@ impl<'a> Question<'a> {
 
     /// The graph of the links that a plan stands on; notes what a person should know of them.
     pub(super) fn ground(&self, notes: &mut Vec<String>) -> Result<Ground, PlanError> {
+        if self.has_helpers() {
+            return helpers::ground(self, self.helpers);
+        }
         choose_links(self.wiring(), self.gpus, self.links, notes)
     }
 }
