@@ -3,7 +3,7 @@
 //! Hot loops want flat arrays of integers; this is the [`GpuGraph`] in that form.
 
 use super::gpu_set::GpuSet;
-use crate::system::{GpuGraph, PairLink};
+use crate::system::{GpuGraph, GpuPair, PairLink};
 use serde::{Deserialize, Serialize};
 
 /// How many links of each class a match uses: the (x, y, z) of MAPA's Eq. 2.
@@ -49,9 +49,32 @@ pub enum PairClass {
     Pcie,
 }
 
+/// A pair that was measured to carry less than this part of what its links have counts as the lesser class
+/// that carries as much: the part of their like that tells sound pairs from others.
+const SOUND: f64 = crate::system::import::measured::FAR_BELOW;
+
 impl PairClass {
     /// Every class, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Double, Self::Single, Self::Pcie];
+
+    /// The class of a pair: by its links, or where these were measured far below what they have, by how many sound
+    /// ones would carry as much.
+    fn of(pair: &GpuPair) -> Self {
+        let (count, by_links) = match pair.link {
+            PairLink::Direct { count, kind: _ } if count == 1 => (count, Self::Single),
+            PairLink::Direct { count, .. } | PairLink::Switched { count, .. } => {
+                (count, Self::Double)
+            }
+            PairLink::Host { .. } => return Self::Pcie,
+        };
+        let share = pair.data_sheet.0 as f64 / pair.nominal.0.max(1) as f64;
+        match share * f64::from(count) {
+            _ if share >= SOUND => by_links,
+            links if links >= 2.0 * SOUND => Self::Double,
+            links if links >= SOUND => Self::Single,
+            _ => Self::Pcie,
+        }
+    }
 }
 
 /// Weight and class of every pair of GPUs, row by row.
@@ -68,15 +91,10 @@ impl PairTable {
     pub fn new(graph: &GpuGraph) -> Self {
         let count = graph.len();
         let pairs = (0..count * count).map(|at| graph.pair(at / count, at % count));
-        let class = |link: PairLink| match link {
-            PairLink::Direct { count: 1, .. } => PairClass::Single,
-            PairLink::Direct { .. } | PairLink::Switched { .. } => PairClass::Double,
-            PairLink::Host { .. } => PairClass::Pcie,
-        };
         Self {
             count,
             weights: pairs.clone().map(|pair| pair.map_or(0, |p| p.bandwidth.0)).collect(),
-            classes: pairs.map(|pair| pair.map_or(PairClass::Pcie, |p| class(p.link))).collect(),
+            classes: pairs.map(|pair| pair.map_or(PairClass::Pcie, PairClass::of)).collect(),
         }
     }
 

@@ -9,7 +9,6 @@ mod check;
 mod difference;
 mod ending;
 mod log;
-mod prefix;
 mod read;
 mod stated;
 mod table;
