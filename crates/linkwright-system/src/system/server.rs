@@ -565,12 +565,22 @@ impl Server {
         Ok(self)
     }
 
-    /// The same with what was measured of its links, one for each; a link of which nothing was keeps what it has.
-    pub(in crate::system) fn with_measured_links(&self, measured: &[Option<Bandwidth>]) -> Self {
+    /// The same with what was measured of its links, one for each, and by what; a link of which nothing was keeps what
+    /// it has.
+    pub(in crate::system) fn with_measured_links(
+        &self,
+        measured: &[Option<Bandwidth>],
+        by: &str,
+    ) -> Self {
         let links = self.links.iter().zip(measured);
         let links =
             links.map(|(link, found)| Link { measured: found.or(link.measured), ..link.clone() });
-        Self { links: links.collect(), ..self.clone() }
+        let behind = format!("; links measured by {by}");
+        let source = match self.source.ends_with(&behind) {
+            true => self.source.clone(),
+            false => self.source.clone() + &behind,
+        };
+        Self { source, links: links.collect(), ..self.clone() }
     }
 
     /// The same as if nothing had been measured of its links.

@@ -159,7 +159,8 @@ pub fn with_measured(
             bundles.extend(copies.fastest(gpu, &near).map(|rate| (pcie, rate)));
         }
     }
-    Ok(taken(server, bundles))
+    let by = format!("{} ({})", measurements.tool.name(), measurements.file);
+    Ok(taken(server, bundles, &by))
 }
 
 /// The indices of the links of a device that are so, by their other ends.
@@ -170,7 +171,7 @@ fn links_of(server: &Server, device: DeviceId, is: impl Fn(&Link, DeviceId) -> b
 }
 
 /// Divides what some links reach together among them, as their data sheets do.
-fn taken(server: &Server, bundles: Vec<(Vec<usize>, f64)>) -> MeasuredServer {
+fn taken(server: &Server, bundles: Vec<(Vec<usize>, f64)>, by: &str) -> MeasuredServer {
     let mut measured = vec![None; server.links().len()];
     let mut notes = Vec::new();
     for (links, rate) in bundles {
@@ -207,5 +208,9 @@ fn taken(server: &Server, bundles: Vec<(Vec<usize>, f64)>) -> MeasuredServer {
             "No matrix is of copies over the machine's links; they keep what they have.".to_owned(),
         );
     }
-    MeasuredServer { server: server.with_measured_links(&measured), taken, notes }
+    let server = match taken.is_empty() {
+        true => server.clone(),
+        false => server.with_measured_links(&measured, by),
+    };
+    MeasuredServer { server, taken, notes }
 }

@@ -23,6 +23,7 @@ mod json;
 mod likes;
 mod links;
 mod matching;
+mod tables;
 mod text;
 mod titles;
 
@@ -33,6 +34,7 @@ use crate::diagnostic::{InputError, Position};
 pub use devices::PciPlace;
 pub use likes::{FAR_BELOW, SlowPair, far_below};
 pub use links::{MeasuredServer, TakenLink, with_measured};
+pub use tables::{slow_table, taken_table};
 pub use titles::{Copier, Quantity, What};
 
 /// Which program printed a file.
