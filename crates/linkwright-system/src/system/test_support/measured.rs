@@ -352,7 +352,10 @@ fn rocm_matrix(
 
 /// A number as C++ streams write it where nothing else is said: six digits (json_output.cpp 65).
 fn significant(value: f64) -> String {
-    let whole = value.abs().log10().floor() as i32 + 1;
+    if value <= 0.0 {
+        return "0".to_owned();
+    }
+    let whole = value.log10().floor() as i32 + 1;
     let decimals = usize::try_from(6 - whole).unwrap_or(0);
     format!("{value:.decimals$}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
