@@ -224,8 +224,11 @@ fn gpus_are_found_by_their_addresses() {
     let (head, gpus, rest) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
     let turned =
         toml_format::read("m.toml", &format!("{head}\n[[device]]{gpus}{list}{rest}")).unwrap();
-    let found =
-        read("a", &PairRates::of(&turned).slowed(0, 3, 0.5).p2p_bandwidth_latency_test()).unwrap();
+    let mut rates = PairRates::of(&turned);
+    rates.pairs.iter_mut().for_each(|row| row.reverse());
+    rates.pairs.reverse();
+    let text = rates.slowed(0, 3, 0.5).p2p_bandwidth_latency_test();
+    let found = read("a", &text).unwrap();
     // The file's GPU 0 is the last of the machine.
     let slow = far_below(&turned, &found).unwrap();
     assert!(slow.iter().any(|it| (it.a, it.b) == (End::Gpu(4), End::Gpu(7))), "{slow:?}");
