@@ -46,7 +46,9 @@ impl PairRates {
         let pcie = |gpu: &usize| {
             let links = server.links().iter();
             let own = links.filter(|link| link.joins(*gpu) && link.kind.is_pcie());
-            own.map(|link| link.nominal_bandwidth().as_gigabytes_per_second()).sum::<f64>() * 0.82
+            own.map(|link| link.nominal_bandwidth().as_gigabytes_per_second())
+                .fold(0.0, |sum, rate| sum + rate)
+                * 0.82
         };
         Self {
             pairs: (0..count).map(|a| (0..count).map(|b| rate(a, b)).collect()).collect(),

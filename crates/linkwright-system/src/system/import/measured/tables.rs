@@ -27,7 +27,8 @@ pub fn taken_table(taken: &[TakenLink]) -> Table {
 pub fn slow_table(slow: &[SlowPair]) -> Table {
     let text = |of: fn(&SlowPair) -> String| slow.iter().map(of).collect::<Vec<String>>();
     let rate = |of: fn(&SlowPair) -> f64| slow.iter().map(of).collect::<Vec<f64>>();
-    let count = |of: fn(&SlowPair) -> usize| slow.iter().map(|it| of(it) as u64).collect::<Vec<u64>>();
+    let count =
+        |of: fn(&SlowPair) -> usize| slow.iter().map(|it| of(it) as u64).collect::<Vec<u64>>();
     Table::new()
         .with("a", "", text(|it| it.names[0].clone()))
         .with("b", "", text(|it| it.names[1].clone()))
