@@ -103,11 +103,15 @@ impl PairRates {
                  those cases.\n\n";
         // 645, 646, 649, 654, 660
         text += "P2P Connectivity Matrix\n     D\\D";
-        (0..self.count()).for_each(|gpu| { let _ = write!(text, "{gpu:6}"); });
+        (0..self.count()).for_each(|gpu| {
+            let _ = write!(text, "{gpu:6}");
+        });
         text.push('\n');
         for a in 0..self.count() {
             let _ = write!(text, "{a:6}\t");
-            (0..self.count()).for_each(|_| { let _ = write!(text, "{:6}", 1); });
+            (0..self.count()).for_each(|_| {
+                let _ = write!(text, "{:6}", 1);
+            });
             text.push('\n');
         }
         let staged = self.matrix(|a, b| if a == b { self.pairs[a][b] } else { 9.5 });
@@ -140,11 +144,15 @@ impl PairRates {
     fn p2p_matrix(corner: &str, matrix: &[Vec<f64>]) -> String {
         // 255, 258, 264, 267
         let mut text = corner.to_owned();
-        (0..matrix.len()).for_each(|gpu| { let _ = write!(text, "{gpu:6} "); });
+        (0..matrix.len()).for_each(|gpu| {
+            let _ = write!(text, "{gpu:6} ");
+        });
         text.push('\n');
         for (gpu, row) in matrix.iter().enumerate() {
             let _ = write!(text, "{gpu:6} ");
-            row.iter().for_each(|value| { let _ = write!(text, "{value:6.2} "); });
+            row.iter().for_each(|value| {
+                let _ = write!(text, "{value:6.2} ");
+            });
             text.push('\n');
         }
         text
@@ -225,7 +233,9 @@ impl PairRates {
             before = test;
             // output.cpp 189, inline_common.h 67 to 97
             let _ = write!(text, "{title}\n  ");
-            (0..self.count()).for_each(|gpu| { let _ = write!(text, "{gpu:10}"); });
+            (0..self.count()).for_each(|gpu| {
+                let _ = write!(text, "{gpu:10}");
+            });
             text.push('\n');
             let mut sum = 0.0;
             for (at, row) in matrix.iter().enumerate() {
@@ -341,11 +351,15 @@ fn rocm_matrix(
     cell: impl Fn(usize, usize) -> String,
 ) -> String {
     let mut text = format!("          {title:<10}\n\n          {:<10}", "D/D");
-    (0..agents).for_each(|agent| { let _ = write!(text, "{agent:<width$}"); });
+    (0..agents).for_each(|agent| {
+        let _ = write!(text, "{agent:<width$}");
+    });
     text += "\n\n";
     for a in 0..agents {
         let _ = write!(text, "          {a:<10}");
-        (0..agents).for_each(|b| { let _ = write!(text, "{:<width$}", cell(a, b)); });
+        (0..agents).for_each(|b| {
+            let _ = write!(text, "{:<width$}", cell(a, b));
+        });
         text += "\n\n";
     }
     text.push('\n');
