@@ -4256,9 +4256,7 @@ class System:
             MachineError: If it is no lone server, or one whose GPUs were changed by `with_gpus`.
         """
 
-    def measured_links(
-        self, text: str, file: str = "<measured>"
-    ) -> tuple[Table, Table, list[str]]:
+    def measured_links(self, text: str, file: str = "<measured>") -> tuple[Table, Table, list[str]]:
         """Tells what measured bandwidths say of its links and pairs of GPUs.
 
         Args:
