@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import linkwright as lw
-from linkwright.cli import app
+from linkwright.cli.commands import app
 
 FILE = Path(__file__).parents[2] / "examples/measured/dgx1-v100.p2p.txt"
 
