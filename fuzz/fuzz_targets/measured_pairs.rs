@@ -2,7 +2,7 @@
 use linkwright::system::import::measured::{far_below, read, with_measured};
 use linkwright::system::presets::preset;
 
-// What is read has cells above zero, each at a line of the text. A machine that takes them reads back from its file.
+// Cells that are read are above zero, each at a line of the text. A machine that takes them reads back from its file.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(found) = read("fuzz", text) else { return };
     let lines = text.lines().count();

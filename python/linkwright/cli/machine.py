@@ -339,7 +339,7 @@ def import_machine(
 
 
 def _measured(machine: System, file: Path) -> tuple[System, dict[str, list[str]]]:
-    """Gives a machine what a file measured, and what is to be said of that, by its title."""
+    """Gives a machine with what a file measured, and remarks on it by their titles."""
     text, named = read_text(file), printable(str(file))
     links, slow, notes = machine.measured_links(text, named)
     count = counted(len(links), "link")
