@@ -4299,6 +4299,41 @@ class System:
     @property
     def lost_gpus(self) -> list[int]:
         """The ids of GPUs that `without` left out: no link joins them to anything."""
+    def with_measured(self, text: str, file: str = "<measured>") -> System:
+        """Gives the same server with bandwidths that were measured between its GPUs.
+
+        A link that copies were measured to fill less than its kind has in proportion less, wherever the
+        machine is used, and a link that reaches what its kind does stays as it is. A GPU's links to switches
+        have what its fastest pair reaches, and its PCIe link what copies to the host do.
+
+        Args:
+            text: What p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or rocm-bandwidth-test
+                prints. Its GPUs are those at the same PCI addresses, or else of the same numbers.
+            file: Its name in errors, and in the server's `source`.
+
+        Raises:
+            InputError: If the text has no such matrix, or one that is broken, with its place.
+            MachineError: If it is no lone server, or one whose GPUs were changed by `with_gpus`.
+        """
+
+    def measured_links(self, text: str, file: str = "<measured>") -> tuple[Table, Table, list[str]]:
+        """Tells what measured bandwidths say of its links and pairs of GPUs.
+
+        Args:
+            text: As `with_measured` takes it.
+            file: Its name in errors.
+
+        Returns:
+            One row per link whose bandwidth was measured. Columns: a, b (the names of its ends), measured,
+            nominal (GB/s in one direction). Then one row per pair that reaches less than three quarters of
+            its like, which are joined in the same way, the worst first. Columns: a, b, link, measured, like
+            (GB/s), others (how many are like it), title (of the matrix), line (of the text), sentence.
+            Then what was skipped, in sentences.
+
+        Raises:
+            InputError: If the text has no such matrix, or one that is broken, with its place.
+            MachineError: If it is no lone server.
+        """
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ mod diagnosis;
 pub mod fields;
 mod named;
 mod plain;
+pub mod prefix;
 mod registry;
 mod toml;
 

@@ -10,6 +10,7 @@ use linkwright::scenario::{Files, is_system, read_system};
 use linkwright::simulation::cluster::{self, Cluster, Mapping, place};
 use linkwright::system::composition::{SpeedSource, lists_network, split};
 use linkwright::system::gpus::{GpuChanges, GpuSections};
+use linkwright::system::import::measured;
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::narrow_interfaces::narrow_interfaces;
 use linkwright::system::views::proximity::proximity;
@@ -333,6 +334,70 @@ impl System {
     #[getter]
     fn lost_gpus(&self) -> Vec<u32> {
         self.core().lost_gpus()
+    }
+
+    /// Gives the same server with bandwidths that were measured between its GPUs.
+    ///
+    /// A link that copies were measured to fill less than its kind has in proportion less, wherever the
+    /// machine is used, and a link that reaches what its kind does stays as it is. A GPU's links to switches
+    /// have what its fastest pair reaches, and its PCIe link what copies to the host do.
+    ///
+    /// Args:
+    ///     text: What p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or rocm-bandwidth-test
+    ///         prints. Its GPUs are those at the same PCI addresses, or else of the same numbers.
+    ///     file: Its name in errors, and in the server's `source`.
+    ///
+    /// Raises:
+    ///     InputError: If the text has no such matrix, or one that is broken, with its place.
+    ///     MachineError: If it is no lone server, or one whose GPUs were changed by `with_gpus`.
+    #[pyo3(signature = (text: "str", file: "str" = "<measured>"))]
+    fn with_measured(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
+        if matches!(self.origin(), Origin::Changed(..)) {
+            let problem = "its GPUs were changed before its links were measured";
+            let remedy = "call `with_measured` first, and then `with_gpus`";
+            return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
+        }
+        let found = py.detach(|| measured::read(file, text)).map_err(errors::input)?;
+        let taken = measured::with_measured(self.lone()?, &found).map_err(errors::system)?;
+        Ok(Self::of_server(taken.server))
+    }
+
+    /// Tells what measured bandwidths say of its links and pairs of GPUs.
+    ///
+    /// Args:
+    ///     text: As `with_measured` takes it.
+    ///     file: Its name in errors.
+    ///
+    /// Returns:
+    ///     One row per link whose bandwidth was measured. Columns: a, b (the names of its ends), measured,
+    ///     nominal (GB/s in one direction). Then one row per pair that reaches less than three quarters of
+    ///     its like, which are joined in the same way, the worst first. Columns: a, b, link, measured, like
+    ///     (GB/s), others (how many are like it), title (of the matrix), line (of the text), sentence.
+    ///     Then what was skipped, in sentences.
+    ///
+    /// Raises:
+    ///     InputError: If the text has no such matrix, or one that is broken, with its place.
+    ///     MachineError: If it is no lone server.
+    #[pyo3(signature = (text: "str", file: "str" = "<measured>"))]
+    fn measured_links(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<(Table, Table, Vec<String>)> {
+        let server = self.lone()?;
+        let found = py.detach(|| measured::read(file, text)).map_err(errors::input)?;
+        let taken = measured::with_measured(server, &found).map_err(errors::system)?;
+        let slow = measured::far_below(server, &found).map_err(errors::system)?;
+        let mut notes = found.notes;
+        notes.extend(taken.notes);
+        let links = Table::new(measured::taken_table(&taken.taken))?;
+        Ok((links, Table::new(measured::slow_table(&slow))?, notes))
     }
 
     /// Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.

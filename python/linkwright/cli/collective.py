@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-<<<<<<< HEAD
 from linkwright import Export, Schedule, System, Timing, read_text
 from linkwright.cli import (
     collective_runs,
@@ -19,17 +18,13 @@ from linkwright.cli import (
     tuning,
     uneven,
 )
-from linkwright.cli.degraded import Degraded, Without, degraded
-=======
-from linkwright import Export, Schedule, System, read_text
-from linkwright.cli import collective_runs, comparison, expectation, output, sweep
 from linkwright.cli.certificates import (
     certificate_fields,
     certificate_lines,
     helper_fields,
     helper_lines,
 )
->>>>>>> d535a081b1b71a795e1140b0f5d743e685ac79fe
+from linkwright.cli.degraded import Degraded, Without, degraded
 from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
 from linkwright.cli.schedules import (
@@ -37,8 +32,8 @@ from linkwright.cli.schedules import (
     Chunk,
     CollectiveName,
     Gpus,
-    Links,
     Helpers,
+    Links,
     NoStreamReuse,
     On,
     Processes,
@@ -124,7 +119,6 @@ def plan(
     if json and export is not None and to is None:
         raise typer.BadParameter("--json and --export both print; give --output FILE, too.")
     wanted = parse_size(size)
-<<<<<<< HEAD
     down = degraded(machine_of(machine, servers, network), without, gpus, root)
 
     def planned(on: System, gpus: str | None) -> Schedule:
@@ -138,6 +132,7 @@ def plan(
             size=wanted,
             protocol=protocol,
             stream_reuse=not no_stream_reuse,
+            helpers=helpers,
         )
 
     def timed(schedule: Schedule, size: int) -> Timing:
@@ -145,24 +140,10 @@ def plan(
 
     left = down.system
     schedule = planned(left, down.gpus)
-=======
-    schedule = plan_on(
-        whole,
-        collective,
-        gpus,
-        algorithm,
-        links,
-        root,
-        size=wanted,
-        protocol=protocol,
-        stream_reuse=not no_stream_reuse,
-        helpers=helpers,
-    )
-    without = None
+    alone = None
     if helpers is not None:
-        without = plan_on(whole, collective, gpus, "packing", "auto", root)
+        alone = plan_on(left, collective, down.gpus, "packing", "auto", root)
     certificate = schedule.certificate() if explain else None
->>>>>>> d535a081b1b71a795e1140b0f5d743e685ac79fe
     data, rounded = divided(schedule, wanted)
     rounded += down.notes + network_notes(left, schedule.gpus, network)
     remarks: list[str] = []
@@ -176,17 +157,12 @@ def plan(
         output.notes("Notes", schedule.notes + remarks, stderr=True)
         if to is None:
             return
-<<<<<<< HEAD
     timing = timed(schedule, data)
     before = None
     if down.parts:
         best = planned(down.whole, gpus)
         before = down.fields(best, timed(best, divided(best, wanted)[0]), timing.time)
-    is_named = not schedule.tried and chunk is None
-=======
-    timing = schedule.time(data, chunk=chunk_of(chunk), protocol=protocol, processes=processes)
     is_named = not schedule.tried and chunk is None and helpers is None
->>>>>>> d535a081b1b71a795e1140b0f5d743e685ac79fe
     faster = None
     if is_named:
         reuse = not no_stream_reuse
@@ -196,14 +172,11 @@ def plan(
             "timing": timing_fields(timing, schedule, left),
             "tried": [tried_fields(tried) for tried in schedule.tried],
             "faster": faster.fields() if faster else None,
-<<<<<<< HEAD
             "without": down.parts,
             "whole": before,
-=======
             "certificate": certificate_fields(certificate),
             "helpers": helper_fields(schedule),
-            "rate_without_helpers": without.rate if without else None,
->>>>>>> d535a081b1b71a795e1140b0f5d743e685ac79fe
+            "rate_without_helpers": alone.rate if alone else None,
         }
         document = plan_fields(schedule, left) | fields
         output.print_json(document | {"notes": schedule.notes + rounded + remarks})
@@ -212,7 +185,6 @@ def plan(
         output.console().print(faster.text(timing))
     _print_plan(schedule, down)
     print_trees(schedule.trees)
-<<<<<<< HEAD
     print_timing(timing, schedule, left)
     if before is not None:
         output.say(
@@ -220,12 +192,9 @@ def plan(
             f"({before['protocol']}):{down.title()} it is {before['times_as_long']:.2f} times as "
             "long."
         )
-=======
-    print_timing(timing, schedule, whole)
-    output.notes("Helpers", helper_lines(schedule, without))
+    output.notes("Helpers", helper_lines(schedule, alone))
     if explain:
         output.notes("Certificate", certificate_lines(certificate, schedule))
->>>>>>> d535a081b1b71a795e1140b0f5d743e685ac79fe
     output.notes("Tried", tried_lines(schedule.tried))
     if export is None:
         output.notes("Notes", schedule.notes + rounded)

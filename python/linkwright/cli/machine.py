@@ -27,6 +27,8 @@ from linkwright.cli.fabric import fabric_text, print_fabric, print_paths
 from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
+from linkwright.errors import printable
+from linkwright.files import read_text
 from linkwright.names import ImportFormatName
 from linkwright.texts import counted
 
@@ -287,6 +289,14 @@ def import_machine(
         int | None,
         typer.Option(min=1, max=1000, help="How many xGMI links join a pair of AMD GPUs."),
     ] = None,
+    measured: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the bandwidths that p2pBandwidthLatencyTest, nvbandwidth or "
+            "rocm-bandwidth-test measured between its GPUs.",
+        ),
+    ] = None,
     to: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
     ] = None,
@@ -299,12 +309,19 @@ def import_machine(
     """Turn what nvidia-smi, rocm-smi, amd-smi or NCCL says of a machine into a machine's file.
 
     Or into what another of them would say: --as nvidia-smi, rocm-smi or nccl-xml.
-    What the text leaves open is assumed, and said on standard error.
+    What the text leaves open is assumed, and said on standard error. With --measured, FILE may be
+    a preset's name, and pairs of GPUs that are far below their like are named there, too.
     """
     if json and to is None and form not in (None, "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
+    remarks: dict[str, list[str]] = {}
     try:
-        machine = _imported(file, format, name, nvlink, pcie, xgmi_links)
+        if measured is not None and file in {preset for preset, _ in preset_names()}:
+            machine = System.from_text(System(file).to_toml(), file, name=name)
+        else:
+            machine = _imported(file, format, name, nvlink, pcie, xgmi_links)
+        if measured is not None:
+            machine, remarks = _measured(machine, measured)
     except MachineError as error:
         # A bad text is an InputError: this is an option that no machine can have.
         raise typer.BadParameter(str(error)) from error
@@ -317,6 +334,20 @@ def import_machine(
         output.document(text)
     output.notes("Warning", machine.warnings, stderr=True)
     output.notes("Assumed", machine.assumptions, stderr=True)
+    for title, lines in remarks.items():
+        output.notes(title, lines, stderr=True)
+
+
+def _measured(machine: System, file: Path) -> tuple[System, dict[str, list[str]]]:
+    """Gives a machine with what a file measured, and remarks on it by their titles."""
+    text, named = read_text(file), printable(str(file))
+    links, slow, notes = machine.measured_links(text, named)
+    count = counted(len(links), "link")
+    taken = [f"{count} of {len(machine.links())} have what {named} measured."]
+    return machine.with_measured(text, named), {
+        "Measured": taken + notes,
+        "Far below its like": [f"{row['sentence']}." for row in slow],
+    }
 
 
 def _imported(

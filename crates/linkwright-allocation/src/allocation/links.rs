@@ -3,7 +3,7 @@
 //! Hot loops want flat arrays of integers; this is the [`GpuGraph`] in that form.
 
 use super::gpu_set::GpuSet;
-use crate::system::{GpuGraph, PairLink};
+use crate::system::{GpuGraph, GpuPair, PairLink};
 use serde::{Deserialize, Serialize};
 
 /// How many links of each class a match uses: the (x, y, z) of MAPA's Eq. 2.
@@ -49,9 +49,32 @@ pub enum PairClass {
     Pcie,
 }
 
+/// A pair that was measured to carry less than this part of what its links have counts as the lesser class
+/// that carries as much: the part of their like that tells sound pairs from others.
+const SOUND: f64 = crate::system::import::measured::FAR_BELOW;
+
 impl PairClass {
     /// Every class, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Double, Self::Single, Self::Pcie];
+
+    /// The class of a pair: by its links, or where these were measured far below what they have, by how many sound
+    /// ones would carry as much.
+    fn of(pair: &GpuPair) -> Self {
+        let (count, by_links) = match pair.link {
+            PairLink::Direct { count, kind: _ } if count == 1 => (count, Self::Single),
+            PairLink::Direct { count, .. } | PairLink::Switched { count, .. } => {
+                (count, Self::Double)
+            }
+            PairLink::Host { .. } => return Self::Pcie,
+        };
+        let share = pair.data_sheet.0 as f64 / pair.nominal.0.max(1) as f64;
+        match share * f64::from(count) {
+            _ if share >= SOUND => by_links,
+            links if links >= 2.0 * SOUND => Self::Double,
+            links if links >= SOUND => Self::Single,
+            _ => Self::Pcie,
+        }
+    }
 }
 
 /// Weight and class of every pair of GPUs, row by row.
@@ -68,15 +91,10 @@ impl PairTable {
     pub fn new(graph: &GpuGraph) -> Self {
         let count = graph.len();
         let pairs = (0..count * count).map(|at| graph.pair(at / count, at % count));
-        let class = |link: PairLink| match link {
-            PairLink::Direct { count: 1, .. } => PairClass::Single,
-            PairLink::Direct { .. } | PairLink::Switched { .. } => PairClass::Double,
-            PairLink::Host { .. } => PairClass::Pcie,
-        };
         Self {
             count,
             weights: pairs.clone().map(|pair| pair.map_or(0, |p| p.bandwidth.0)).collect(),
-            classes: pairs.map(|pair| pair.map_or(PairClass::Pcie, |p| class(p.link))).collect(),
+            classes: pairs.map(|pair| pair.map_or(PairClass::Pcie, PairClass::of)).collect(),
         }
     }
 
@@ -117,5 +135,77 @@ impl PairTable {
     #[inline]
     pub fn class(&self, a: usize, b: usize) -> PairClass {
         self.classes[a * self.count + b]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocation::policies::{Greedy, Preserve, TopologyAware};
+    use crate::allocation::{
+        BandwidthModel, Effort, Pattern, PatternShape, Policy, PreparedMachine, Request,
+    };
+    use crate::system::import::measured::{read, with_measured};
+    use crate::system::presets::preset;
+    use crate::system::test_support::PairRates;
+    use crate::system::{BandwidthProfile, Server};
+
+    /// A DGX-1V of which the pair of these GPUs reaches a part of what it should.
+    fn measured(slow: Option<(usize, usize, f64)>) -> Server {
+        let server = preset("dgx1-v100").unwrap();
+        let sound = PairRates::of(&server);
+        let rates = match slow {
+            Some((a, b, part)) => sound.slowed(a, b, part),
+            None => sound,
+        };
+        let found = read("pairs.txt", &rates.p2p_bandwidth_latency_test()).unwrap();
+        with_measured(&server, &found).unwrap().server
+    }
+
+    fn chosen(server: &Server, policy: &dyn Policy, model: BandwidthModel) -> Vec<usize> {
+        let machine = PreparedMachine::new(server, BandwidthProfile::Mapa, model).unwrap();
+        let pattern = Pattern::new(PatternShape::Ring, 2).unwrap();
+        let request = Request { pattern: &pattern, sensitive: true };
+        let free = GpuSet::first(8);
+        let found = policy.choose(&machine, &request, free, &mut Effort::new()).unwrap();
+        found.chosen.gpus().iter().collect()
+    }
+
+    #[test]
+    fn a_slow_double_link_is_passed_over() {
+        let sound = preset("dgx1-v100").unwrap();
+        for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+            let policies: [&dyn Policy; 2] = [&Greedy, &Preserve];
+            for policy in policies {
+                let first = chosen(&sound, policy, model);
+                // What was measured of a sound machine changes nothing.
+                assert_eq!(chosen(&measured(None), policy, model), first);
+                let slow = measured(Some((first[0], first[1], 0.5)));
+                let other = chosen(&slow, policy, model);
+                assert_ne!(other, first, "{}", policy.name());
+                let table = |server: &Server| {
+                    let graph = GpuGraph::new(server, BandwidthProfile::Mapa).unwrap();
+                    PairTable::new(&graph)
+                };
+                assert_eq!(table(&slow).class(other[0], other[1]), PairClass::Double);
+                assert_eq!(table(&slow).class(first[0], first[1]), PairClass::Single);
+            }
+        }
+        // It looks at no bandwidth.
+        let tree = |server: &Server| chosen(server, &TopologyAware, BandwidthModel::Sound);
+        assert_eq!(tree(&measured(Some((0, 1, 0.5)))), tree(&sound));
+    }
+
+    #[test]
+    fn a_slow_link_counts_as_the_links_that_carry_as_much() {
+        let class = |a, b, part| {
+            let graph = GpuGraph::new(&measured(Some((a, b, part))), BandwidthProfile::Mapa);
+            PairTable::new(&graph.unwrap()).class(a, b)
+        };
+        assert_eq!(class(0, 3, 0.9), PairClass::Double);
+        assert_eq!(class(0, 3, 0.5), PairClass::Single);
+        assert_eq!(class(0, 3, 0.2), PairClass::Pcie);
+        assert_eq!(class(0, 1, 0.9), PairClass::Single);
+        assert_eq!(class(0, 1, 0.4), PairClass::Pcie);
     }
 }

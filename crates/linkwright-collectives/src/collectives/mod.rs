@@ -14,13 +14,8 @@ pub mod nccl;
 pub mod planners;
 pub mod schedule;
 
-<<<<<<< HEAD
 pub use nccl::{accuracy, baselines, calibration, graph_file, nccl_tests};
-pub use planners::{link_graph, lowering, mpi, plan};
-=======
-pub use nccl::{accuracy, baselines, calibration, nccl_tests};
 pub use planners::{certificate, link_graph, lowering, mpi, plan};
->>>>>>> d535a081b1b71a795e1140b0f5d743e685ac79fe
 pub use schedule::{
     builder, check, collective, execute, export, messages, placement, source, tables, time,
 };

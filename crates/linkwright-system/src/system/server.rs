@@ -134,12 +134,27 @@ pub struct Link {
     /// How it carries whole flits, where it does so by a clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flits: Option<LinkFlits>,
+    /// What long copies over the whole bundle were measured to reach in one direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Bandwidth>,
 }
 
 impl Link {
     /// Bandwidth of the whole bundle in one direction; at most [`MAX_BANDWIDTH`] in a machine.
+    ///
+    /// A bundle that was measured to reach less than copies reach of its kind has in proportion less: as much as
+    /// a sound one would need to reach the same.
     #[must_use]
     pub fn total_bandwidth(&self) -> Bandwidth {
+        let nominal = self.nominal_bandwidth();
+        let Some(measured) = self.measured else { return nominal };
+        let whole = (measured.0 as f64 / self.kind.reached_by_copies().share).round() as u64;
+        Bandwidth(whole.clamp(1, nominal.0.max(1)))
+    }
+
+    /// The same as if nothing had been measured.
+    #[must_use]
+    pub fn nominal_bandwidth(&self) -> Bandwidth {
         Bandwidth(self.bandwidth.0.saturating_mul(u64::from(self.count)))
     }
 
@@ -190,6 +205,17 @@ pub enum ServerError {
     EmptyLink(String, String, &'static str),
     /// A bundle of more bandwidth than [`MAX_BANDWIDTH`].
     TooWide(String, String),
+    /// A bundle that was measured to carry more than it has.
+    Faster {
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+        /// What was measured.
+        measured: Bandwidth,
+        /// What the bundle has.
+        peak: Bandwidth,
+    },
     /// A GPU whose bundles have more bandwidth than [`MAX_BANDWIDTH`] together.
     TooWideGpu(String, String),
     /// A discipline that the link's kind, between such devices, does not allow.
@@ -252,6 +278,10 @@ impl Diagnose for ServerError {
                 "the link between `{a}` and `{b}` has more than {MAX_BANDWIDTH} in all"
             ))
             .remedy("lower its count or its bandwidth"),
+            Self::Faster { a, b, measured, peak } => Diagnosis::of(format!(
+                "the link between `{a}` and `{b}` cannot have carried {measured}: it has {peak}"
+            ))
+            .remedy("mend its kind or its count, or leave out `measured`"),
             Self::TooWideGpu(a, b) => Diagnosis::of(format!(
                 "with the link to `{b}`, `{a}` has links of more than {MAX_BANDWIDTH} \
                      in all"
@@ -317,8 +347,9 @@ impl Server {
         let gpus = gpus as DeviceId;
         let links = (0..gpus).flat_map(|b| (0..b).map(move |a| (a, b)));
         let kind = LinkKind::Direct;
-        let (discipline, flits) = (None, None);
-        let of_pair = |(a, b)| Link { a, b, kind, count: 1, bandwidth, latency, discipline, flits };
+        let (discipline, flits, measured) = (None, None, None);
+        let of_pair =
+            |(a, b)| Link { a, b, kind, count: 1, bandwidth, latency, discipline, flits, measured };
         let links = links.map(of_pair);
         Self {
             name: match (gpus, nics) {
@@ -359,7 +390,7 @@ impl Server {
         for link in &self.links {
             for end in [link.a, link.b] {
                 if self.devices[end].kind == DeviceKind::Gpu {
-                    bandwidth[end] += link.total_bandwidth().0;
+                    bandwidth[end] += link.nominal_bandwidth().0;
                 }
             }
         }
@@ -534,6 +565,31 @@ impl Server {
         Ok(self)
     }
 
+    /// The same with what was measured of its links, one for each, and by what; a link of which nothing was keeps what
+    /// it has.
+    pub(in crate::system) fn with_measured_links(
+        &self,
+        measured: &[Option<Bandwidth>],
+        by: &str,
+    ) -> Self {
+        let links = self.links.iter().zip(measured);
+        let links =
+            links.map(|(link, found)| Link { measured: found.or(link.measured), ..link.clone() });
+        let behind = format!("; links measured by {by}");
+        let source = match self.source.ends_with(&behind) {
+            true => self.source.clone(),
+            false => self.source.clone() + &behind,
+        };
+        Self { source, links: links.collect(), ..self.clone() }
+    }
+
+    /// The same as if nothing had been measured of its links.
+    #[must_use]
+    pub fn unmeasured(&self) -> Self {
+        let links = self.links.iter().map(|link| Link { measured: None, ..link.clone() });
+        Self { links: links.collect(), ..self.clone() }
+    }
+
     /// Leaves out links, by their indices.
     pub(in crate::system) fn without_links(&self, absent: &BTreeSet<usize>) -> Self {
         let links = self.links.iter().enumerate().filter(|(at, _)| !absent.contains(at));
@@ -640,8 +696,8 @@ impl ServerBuilder {
     ) -> Result<(), ServerError> {
         let sheet = kind.data_sheet();
         let (bandwidth, latency) = (sheet.bandwidth, sheet.latency);
-        let (discipline, flits) = (None, None);
-        self.link(Link { a, b, kind, count, bandwidth, latency, discipline, flits })
+        let (discipline, flits, measured) = (None, None, None);
+        self.link(Link { a, b, kind, count, bandwidth, latency, discipline, flits, measured })
     }
 
     /// Adds a bundle of links.
@@ -665,10 +721,16 @@ impl ServerBuilder {
         if link.bandwidth.0 == 0 {
             return Err(ServerError::EmptyLink(a, b, "bandwidth"));
         }
+        if link.measured == Some(Bandwidth(0)) {
+            return Err(ServerError::EmptyLink(a, b, "measured bandwidth"));
+        }
         let all = link.bandwidth.0.checked_mul(u64::from(link.count));
         let Some(all) = all.filter(|all| *all <= MAX_BANDWIDTH.0) else {
             return Err(ServerError::TooWide(a, b));
         };
+        if let Some(measured) = link.measured.filter(|measured| measured.0 > all) {
+            return Err(ServerError::Faster { a, b, measured, peak: Bandwidth(all) });
+        }
         let is_gpu = |id: DeviceId| self.devices[id].kind == DeviceKind::Gpu;
         let is_full = |id: DeviceId| is_gpu(id) && self.bandwidth[id] + all > MAX_BANDWIDTH.0;
         if is_full(link.a) {
@@ -761,8 +823,8 @@ mod tests {
         let (mut builder, a, b) = pair();
         let link = |b, kind, count, bandwidth| {
             let latency = Picoseconds(0);
-            let (bandwidth, discipline, flits) = (Bandwidth(bandwidth), None, None);
-            Link { a, b, kind, count, bandwidth, latency, discipline, flits }
+            let (bandwidth, discipline, flits, measured) = (Bandwidth(bandwidth), None, None, None);
+            Link { a, b, kind, count, bandwidth, latency, discipline, flits, measured }
         };
         let third = MAX_BANDWIDTH.0 / 3;
         let too_wide = [(1, MAX_BANDWIDTH.0 + 1), (4, third), (u32::MAX, u64::MAX)];

@@ -8,10 +8,12 @@ use crate::system::presets::preset;
 use crate::units::{Bandwidth, Picoseconds};
 
 mod fabrics;
+mod measured;
 #[cfg(test)]
 mod texts;
 
 pub use fabrics::check_fabrics;
+pub use measured::{PairRates, is_of_amd};
 #[cfg(test)]
 pub(super) use texts::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,

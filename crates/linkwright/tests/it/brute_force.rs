@@ -208,7 +208,17 @@ fn mixed(gpus: usize, direct: &[(u32, bool)], narrow: &[u64]) -> Server {
         let bandwidth = Bandwidth(sheet.bandwidth.0 / narrow[index]);
         let (b, latency) = (bridge, sheet.latency);
         builder
-            .link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None, flits: None })
+            .link(Link {
+                a,
+                b,
+                kind,
+                count: 1,
+                bandwidth,
+                latency,
+                discipline: None,
+                flits: None,
+                measured: None,
+            })
             .unwrap();
         for other in &ids[..index] {
             let Some((count @ 1..=3, newer)) = direct.next().copied() else { continue };

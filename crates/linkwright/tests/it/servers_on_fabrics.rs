@@ -175,7 +175,17 @@ fn switched(discipline: Discipline) -> System {
     let DataSheet { bandwidth, latency, .. } = kind.data_sheet();
     for a in gpus {
         builder
-            .link(Link { a, b, kind, count: 18, bandwidth, latency, discipline, flits: None })
+            .link(Link {
+                a,
+                b,
+                kind,
+                count: 18,
+                bandwidth,
+                latency,
+                discipline,
+                flits: None,
+                measured: None,
+            })
             .unwrap();
     }
     System::of_server(Arc::new(builder.build().unwrap()))

@@ -4,9 +4,12 @@
 //! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
 //! - [`amd_smi`]: `amd-smi topology` prints it
 //! - [`nccl_xml`]: the topology file of NCCL and RCCL
+//!
+//! [`measured`] reads what was measured between the GPUs of a machine.
 
 pub mod amd_smi;
 pub(in crate::system) mod host_tree;
+pub mod measured;
 mod models;
 pub mod nccl_xml;
 pub mod nvidia_smi;

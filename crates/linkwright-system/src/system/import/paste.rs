@@ -100,7 +100,7 @@ pub(in crate::system) fn lines(file: &str, text: &str) -> Result<Vec<Line>, Inpu
 
 /// The same, however long.
 pub(in crate::system) fn words_by_line(text: &str) -> Vec<Line> {
-    text.lines().enumerate().map(|(index, line)| split(line, index + 1)).collect()
+    text.lines().enumerate().map(|(index, line)| words(line, index + 1)).collect()
 }
 
 /// The first word of a line, as a [`Token`] has it; nothing on a blank line.
@@ -113,7 +113,8 @@ pub(in crate::system) fn end(lines: &[Line]) -> Position {
     lines.last().map_or(Position { line: 1, column: 1 }, |line| line.end)
 }
 
-fn split(line: &str, number: usize) -> Line {
+/// The words of one line, by its number in the text.
+pub(in crate::system) fn words(line: &str, number: usize) -> Line {
     let mut words = Words::new(line, number);
     let tokens = words.by_ref().collect();
     Line { tokens, end: Position { line: number, column: words.end } }

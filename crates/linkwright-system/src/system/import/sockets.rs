@@ -131,6 +131,7 @@ pub(in crate::system) fn join(
                     latency,
                     discipline: None,
                     flits: None,
+                    measured: None,
                 })?;
             }
         }

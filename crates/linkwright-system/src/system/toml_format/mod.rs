@@ -115,6 +115,7 @@ struct LinkGroup {
     latency: Option<Picoseconds>,
     discipline: Option<Spanned<Discipline>>,
     flits: Option<LinkFlits>,
+    measured: Option<Bandwidth>,
     between: Vec<Spanned<(String, String)>>,
 }
 
@@ -167,6 +168,7 @@ pub fn read(file: &str, text: &str) -> Result<Server, SystemError> {
                 latency: group.latency.unwrap_or(sheet.latency),
                 discipline: group.discipline.as_ref().map(|given| *given.get_ref()),
                 flits: group.flits,
+                measured: group.measured,
             };
             builder.link(link).map_err(at)?;
             pairs.push(pair.span());

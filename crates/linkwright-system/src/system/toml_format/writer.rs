@@ -59,10 +59,11 @@ pub fn write(machine: &Server) -> String {
         key("speed", speed.map(|speed| format!("\"{speed}\"")));
     }
     let values = |link: &Link| {
-        (link.kind, link.count, link.bandwidth, link.latency, link.discipline, link.flits)
+        let carried = (link.bandwidth, link.latency, link.discipline, link.flits, link.measured);
+        (link.kind, link.count, carried)
     };
     for group in machine.links().chunk_by(|a, b| values(a) == values(b)) {
-        let (kind, count, bandwidth, latency, discipline, flits) = values(&group[0]);
+        let (kind, count, (bandwidth, latency, discipline, flits, measured)) = values(&group[0]);
         let _ = writeln!(text, "\n[[link]]\nkind = \"{}\"\ncount = {count}", kind.name());
         let _ = writeln!(text, "bandwidth = \"{bandwidth}\"\nlatency = \"{latency}\"");
         if let Some(discipline) = discipline {
@@ -71,6 +72,9 @@ pub fn write(machine: &Server) -> String {
         if let Some(LinkFlits { bytes, encoding, cycle, switch }) = flits {
             let of = format!("bytes = \"{bytes}\", encoding = {encoding}, cycle = \"{cycle}\"");
             let _ = writeln!(text, "flits = {{ {of}, switch = \"{switch}\" }}");
+        }
+        if let Some(measured) = measured {
+            let _ = writeln!(text, "measured = \"{measured}\"");
         }
         let pairs: Vec<String> =
             group.iter().map(|link| format!("[{}, {}]", name(link.a), name(link.b))).collect();

@@ -90,12 +90,15 @@ struct JsonLink<'a> {
     bandwidth_bytes_per_second: u64,
     latency_picoseconds: u64,
     discipline: Option<Discipline>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_bytes_per_second: Option<u64>,
 }
 
 /// The system as JSON: its devices, and its links by the names of the devices they join.
 ///
 /// `bandwidth_bytes_per_second` is that of one link of the `count` in a bundle, in one
-/// direction; `latency_picoseconds` is one-way. A GPU's `memory_bytes` are those of its model, and
+/// direction; `latency_picoseconds` is one-way; `measured_bytes_per_second` is of the whole bundle, where
+/// it was measured. A GPU's `memory_bytes` are those of its model, and
 /// so is its `vendor_id` where the machine does not say it; so is `speed_bytes_per_second` of the port
 /// of a network interface. What is not known is left out.
 ///
@@ -111,6 +114,7 @@ pub fn to_json(system: &System) -> String {
         bandwidth_bytes_per_second: link.bandwidth.0,
         latency_picoseconds: link.latency.0,
         discipline: link.discipline,
+        measured_bytes_per_second: link.measured.map(|rate| rate.0),
     };
     let device = |device: &'_ Device| {
         let mut shown = device.clone();

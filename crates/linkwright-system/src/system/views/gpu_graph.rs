@@ -106,6 +106,9 @@ pub struct GpuPair {
     pub data_sheet: Bandwidth,
     /// Data-sheet bandwidth of the way through the host, which exists beside any NVLink.
     pub host: Bandwidth,
+    /// What `data_sheet` would be if nothing had been measured of the links.
+    #[serde(skip)]
+    pub nominal: Bandwidth,
 }
 
 /// One way by which two GPUs reach each other without the host.
@@ -117,6 +120,9 @@ pub struct FabricPath {
     pub bandwidth: Bandwidth,
     /// Peak bandwidth of the widest of its links.
     pub widest_link: Bandwidth,
+    /// What `bandwidth` would be if nothing had been measured of the links.
+    #[serde(skip)]
+    pub nominal: Bandwidth,
 }
 
 /// Checks that GPUs are few enough to look at each pair.
@@ -165,7 +171,8 @@ impl GpuGraph {
                 let host_label = host.map(|path| label_host(path, profile));
                 // Of equally wide ones the first: a bundle of their own before NVSwitches.
                 let fabric = paths.iter().rev().max_by_key(|path| path.bandwidth);
-                let fabric_label = fabric.map(|path| (path.link, path.bandwidth, path.bandwidth));
+                let of_fabric = |it: &FabricPath| (it.link, it.bandwidth, it.bandwidth, it.nominal);
+                let fabric_label = fabric.map(of_fabric);
                 // GPUs use links of their own, also where the host's way is nominally wider.
                 let is_direct = |path: &FabricPath| matches!(path.link, PairLink::Direct { .. });
                 let own = paths.iter().any(is_direct);
@@ -175,9 +182,10 @@ impl GpuGraph {
                     (_, host) => host,
                 };
                 // A failure keeps nobody from the GPUs that are left.
-                let apart = (PairLink::Host { pcie: None }, Bandwidth(1), Bandwidth(1));
+                let least = Bandwidth(1);
+                let apart = (PairLink::Host { pcie: None }, least, least, least);
                 let best = best.or(machine.lacks_parts().then_some(apart));
-                let Some((link, bandwidth, data_sheet)) = best else {
+                let Some((link, bandwidth, data_sheet, nominal)) = best else {
                     let (a, b) = (names[a].clone(), names[b].clone());
                     let networked = machine.links().iter().any(|link| link.kind.is_network());
                     return Err(if networked {
@@ -187,7 +195,8 @@ impl GpuGraph {
                     });
                 };
                 let host = host.map_or(Bandwidth(0), |path| path.bandwidth);
-                pairs[a * count + b] = Some(GpuPair { link, bandwidth, data_sheet, host });
+                let pair = GpuPair { link, bandwidth, data_sheet, host, nominal };
+                pairs[a * count + b] = Some(pair);
                 fabric_paths[a * count + b] = paths;
             }
         }
@@ -244,6 +253,8 @@ impl GpuGraph {
 #[derive(Debug, Clone, Copy)]
 struct HostPath {
     bandwidth: Bandwidth,
+    /// The same if nothing had been measured.
+    nominal: Bandwidth,
     pcie: Option<(Bandwidth, LinkKind)>,
 }
 
@@ -252,22 +263,28 @@ impl HostPath {
     fn limited(self, most: Option<Bandwidth>) -> Self {
         let Some(most) = most else { return self };
         let pcie = self.pcie.map(|(width, kind)| (width.min(most), kind));
-        Self { bandwidth: self.bandwidth.min(most), pcie }
+        Self { bandwidth: self.bandwidth.min(most), nominal: self.nominal.min(most), pcie }
     }
 }
 
-fn label_host(path: &HostPath, profile: BandwidthProfile) -> (PairLink, Bandwidth, Bandwidth) {
+fn label_host(
+    path: &HostPath,
+    profile: BandwidthProfile,
+) -> (PairLink, Bandwidth, Bandwidth, Bandwidth) {
     let link = PairLink::Host { pcie: path.pcie.map(|(_, kind)| kind) };
     let bandwidth = match (profile, path.pcie) {
         (BandwidthProfile::DataSheet, _) => path.bandwidth,
         (BandwidthProfile::Mapa, None) => MAPA_PCIE3,
         // The table's figure is of 16 lanes; fewer keep what the machine says.
         (BandwidthProfile::Mapa, Some((width, kind))) => {
-            let full = kind == LinkKind::Pcie3 && width >= kind.data_sheet().bandwidth;
-            if full { MAPA_PCIE3 } else { width }
+            if kind == LinkKind::Pcie3 {
+                width.min(MAPA_PCIE3)
+            } else {
+                width
+            }
         }
     };
-    (link, bandwidth, path.bandwidth)
+    (link, bandwidth, path.bandwidth, path.nominal)
 }
 
 /// Bundles to `other` among the links of a GPU.
@@ -278,9 +295,15 @@ fn direct(machine: &Server, links: &[usize], other: DeviceId) -> Vec<FabricPath>
     own.map(|link| FabricPath {
         link: PairLink::Direct { kind: link.kind, count: link.count },
         bandwidth: link.total_bandwidth(),
-        widest_link: link.bandwidth,
+        widest_link: one_of(link),
+        nominal: link.nominal_bandwidth(),
     })
     .collect()
+}
+
+/// What one link of a bundle has of what all carry.
+fn one_of(link: &Link) -> Bandwidth {
+    Bandwidth(link.total_bandwidth().0 / u64::from(link.count.max(1)))
 }
 
 /// What one GPU can inject into one plane of NVSwitches; all of a GPU's bundles together have
@@ -292,6 +315,7 @@ struct Injection {
     count: u32,
     bandwidth: Bandwidth,
     widest_link: Bandwidth,
+    nominal: Bandwidth,
 }
 
 fn switch_injections(machine: &Server) -> Vec<Vec<Injection>> {
@@ -319,14 +343,16 @@ fn switch_injections(machine: &Server) -> Vec<Vec<Injection>> {
                 Some(known) => {
                     known.count = known.count.saturating_add(link.count);
                     known.bandwidth.0 += total.0;
-                    known.widest_link = known.widest_link.max(link.bandwidth);
+                    known.widest_link = known.widest_link.max(one_of(link));
+                    known.nominal.0 += link.nominal_bandwidth().0;
                 }
                 None => injections.push(Injection {
                     plane: plane[other],
                     kind: link.kind,
                     count: link.count,
                     bandwidth: total,
-                    widest_link: link.bandwidth,
+                    widest_link: one_of(link),
+                    nominal: link.nominal_bandwidth(),
                 }),
             }
         }
@@ -342,6 +368,7 @@ fn switched(a: &[Injection], b: &[Injection]) -> Option<FabricPath> {
             count: from.count.min(to.count),
             bandwidth: from.bandwidth.min(to.bandwidth),
             widest_link: from.widest_link.min(to.widest_link),
+            nominal: from.nominal.min(to.nominal),
             ..*from
         })
     });
@@ -349,12 +376,14 @@ fn switched(a: &[Injection], b: &[Injection]) -> Option<FabricPath> {
         count: sum.count.saturating_add(plane.count),
         bandwidth: Bandwidth(sum.bandwidth.0 + plane.bandwidth.0),
         widest_link: sum.widest_link.max(plane.widest_link),
+        nominal: Bandwidth(sum.nominal.0 + plane.nominal.0),
         ..sum
     })?;
     Some(FabricPath {
         link: PairLink::Switched { kind: all.kind, count: all.count },
         bandwidth: all.bandwidth,
         widest_link: all.widest_link,
+        nominal: all.nominal,
     })
 }
 
@@ -369,7 +398,8 @@ fn widest_host_paths(
     let is_end = |id: DeviceId| matches!(devices[id].kind, DeviceKind::Gpu | DeviceKind::Nic);
     let mut best: Vec<Option<HostPath>> = vec![None; devices.len()];
     let mut settled = vec![false; devices.len()];
-    best[start] = Some(HostPath { bandwidth: Bandwidth(u64::MAX), pcie: None });
+    let unlimited = Bandwidth(u64::MAX);
+    best[start] = Some(HostPath { bandwidth: unlimited, nominal: unlimited, pcie: None });
     loop {
         let open = (0..devices.len()).filter(|id| !settled[*id]);
         let widest = open.filter_map(|id| best[id].map(|path| (path.bandwidth, id)));
@@ -390,7 +420,8 @@ fn widest_host_paths(
             let here = link.kind.is_pcie().then(|| (link.total_bandwidth(), link.kind));
             let pcie = path.pcie.into_iter().chain(here).min_by_key(|(width, _)| *width);
             if best[next].is_none_or(|known| known.bandwidth < bandwidth) {
-                best[next] = Some(HostPath { bandwidth, pcie });
+                let nominal = path.nominal.min(link.nominal_bandwidth());
+                best[next] = Some(HostPath { bandwidth, nominal, pcie });
             }
         }
     }

@@ -64,6 +64,7 @@ pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
             latency: port.latency,
             discipline: None,
             flits: None,
+            measured: None,
         })?;
     }
     let mut assumed: BTreeSet<&str> = BTreeSet::new();

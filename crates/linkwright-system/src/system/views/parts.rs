@@ -56,6 +56,7 @@ fn fabric_links(system: &System, fabric: &Fabric) -> Vec<Link> {
             latency: channel.latency,
             discipline: Some(Discipline::Packets),
             flits: None,
+            measured: None,
         })
     });
     bundles.collect()

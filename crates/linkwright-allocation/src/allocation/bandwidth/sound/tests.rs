@@ -81,6 +81,7 @@ fn machines() -> impl Strategy<Value = Server> {
                                 latency,
                                 discipline: None,
                                 flits: None,
+                                measured: None,
                             })
                             .unwrap();
                     }
@@ -116,6 +117,7 @@ fn with_more(machine: &Server, choice: usize, kind: LinkKind, bandwidth: u64) ->
             latency,
             discipline: None,
             flits: None,
+            measured: None,
         });
     }
     builder.build().unwrap()

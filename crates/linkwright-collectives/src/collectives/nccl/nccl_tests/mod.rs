@@ -10,7 +10,6 @@ mod difference;
 mod ending;
 mod lines;
 mod log;
-mod prefix;
 mod read;
 mod stated;
 mod table;

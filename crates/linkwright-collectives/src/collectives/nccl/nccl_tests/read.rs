@@ -3,7 +3,7 @@
 //! The columns are those that the log's own heading names (`#  size  count  type  redop  root  time
 //! algbw  busbw  #wrong`, once for each way of using the buffers), so that old and new releases read
 //! alike: <https://github.com/NVIDIA/nccl-tests>, `src/common.cu`. A launcher's prefix of the
-//! heading ([`super::prefix`]) is taken off the lines of the rank that printed it. Lines of other
+//! heading ([`crate::diagnostic::prefix`]) is taken off the lines of the rank that printed it. Lines of other
 //! ranks count as far as they tell of a failure, or of the run.
 
 use std::borrow::Cow;
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ending::{Step, most_of, tells_failure};
 use super::lines::LogReader;
 use super::log::{LogNote, NcclTestsLog};
-use super::prefix::{label, with_any_numbers};
 use super::table::{Heading, MOST_WORDS, TableLine};
+use crate::diagnostic::prefix::{label, with_any_numbers};
 use crate::diagnostic::{InputError, Position, shown};
 use crate::system::LaunchProcesses;
 

@@ -1,9 +1,9 @@
 //! The table of a log: the columns that its heading names, and its rows.
 
 use super::log::{Measured, Row};
-use super::prefix::label;
 use crate::collectives::nccl::baselines::{ElementType, ReduceOperation};
 use crate::diagnostic::Named as _;
+use crate::diagnostic::prefix::label;
 use crate::units::Bytes;
 
 /// More words than a heading or a row of any release has.

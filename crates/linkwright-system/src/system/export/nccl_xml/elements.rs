@@ -176,7 +176,7 @@ impl Plan<'_, '_> {
     /// Counts the lanes of a PCIe link by its bandwidth. Where no width has it, takes the nearest.
     fn lanes(&mut self, device: DeviceId, link: &Link) -> u64 {
         let lane = link.kind.data_sheet().bandwidth.0 / 16;
-        let total = link.total_bandwidth();
+        let total = link.nominal_bandwidth();
         let apart = |lanes: &u64| total.0.abs_diff(lanes * lane);
         let nearest = WIDTHS.into_iter().min_by_key(apart).unwrap_or(16);
         if nearest * lane != total.0 {

@@ -153,7 +153,7 @@ fn wire(
             return Err(refused(host, link, "such links lead to CPUs"));
         }
         let megabytes = link.bandwidth.0 / 1_000_000;
-        if megabytes * 1_000_000 != link.bandwidth.0 || link.total_bandwidth().0 > MOST_C2C {
+        if megabytes * 1_000_000 != link.bandwidth.0 || link.nominal_bandwidth().0 > MOST_C2C {
             return Err(refused(host, link, "the bandwidth is none in whole MB/s of such a link"));
         }
         return Ok(Wire::ChipToChip { count: link.count, megabytes });

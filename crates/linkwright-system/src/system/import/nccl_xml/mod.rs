@@ -125,8 +125,18 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, 
         let latency = kind.data_sheet().latency;
         let (a, b) = (ids[c2c.gpu], ids[c2c.cpu]);
         let (count, bandwidth) = (c2c.count, c2c.bandwidth);
-        let (discipline, flits) = (None, None);
-        builder.link(Link { a, b, kind, count, bandwidth, latency, discipline, flits })?;
+        let (discipline, flits, measured) = (None, None, None);
+        builder.link(Link {
+            a,
+            b,
+            kind,
+            count,
+            bandwidth,
+            latency,
+            discipline,
+            flits,
+            measured,
+        })?;
     }
     for (gpu, end, kind, count) in fabric.bundles {
         let end = match end {

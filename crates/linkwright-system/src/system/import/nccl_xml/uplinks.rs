@@ -71,8 +71,18 @@ pub(super) fn add(
         }
         let (kind, bandwidth) = (rate.kind, rate.bandwidth());
         let latency = kind.data_sheet().latency;
-        let (discipline, flits) = (None, None);
-        builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline, flits })?;
+        let (discipline, flits, measured) = (None, None, None);
+        builder.link(Link {
+            a,
+            b,
+            kind,
+            count: 1,
+            bandwidth,
+            latency,
+            discipline,
+            flits,
+            measured,
+        })?;
     }
     if !unknown.is_empty() {
         builder.assume(format!(

@@ -117,9 +117,18 @@ pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Server
     let id = |device: usize| installed.endpoints[device];
     if let Some(kind) = fabric.kind {
         let (bandwidth, latency) = (fabric.bandwidth, kind.data_sheet().latency);
-        let (discipline, flits) = (None, None);
-        let bundle =
-            |a, b, count| Link { a, b, kind, count, bandwidth, latency, discipline, flits };
+        let (discipline, flits, measured) = (None, None, None);
+        let bundle = |a, b, count| Link {
+            a,
+            b,
+            kind,
+            count,
+            bandwidth,
+            latency,
+            discipline,
+            flits,
+            measured,
+        };
         for (a, b, count) in fabric.direct {
             builder.link(bundle(id(a), id(b), count))?;
         }

@@ -7,7 +7,8 @@
 const LONGEST: usize = 256;
 
 /// Who printed a line: its prefix without times and blanks. None where it is too long for one.
-pub(super) fn label(prefix: &str) -> Option<String> {
+#[must_use]
+pub fn label(prefix: &str) -> Option<String> {
     if prefix.len() > LONGEST {
         return None;
     }
@@ -27,7 +28,8 @@ pub(super) fn label(prefix: &str) -> Option<String> {
 }
 
 /// Makes every number of a label alike, since numbers of lines differ from line to line.
-pub(super) fn with_any_numbers(label: &str) -> String {
+#[must_use]
+pub fn with_any_numbers(label: &str) -> String {
     let mut any = String::new();
     for one in label.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }) {
         if one != '0' || !any.ends_with('0') {
