@@ -110,8 +110,10 @@ impl Writer<'_> {
             self.say("socket-using", &format!("NET/Socket : Using [0]eth0:{address}"));
             self.say("network", "Using network Socket");
         } else {
-            let list: String =
-                (0..).zip(listed).map(|(at, name): (usize, _)| format!(" [{at}]{name}:1/IB")).collect();
+            let list: String = (0..)
+                .zip(listed)
+                .map(|(at, name): (usize, _)| format!(" [{at}]{name}:1/IB"))
+                .collect();
             self.say("ib-using", &format!("NET/IB : Using{list} [RO]; OOB eth0:{address}"));
             self.say("network", "Using network IB");
         }
@@ -276,14 +278,11 @@ impl Writer<'_> {
                     "{name}: {size} Bytes -> Algo {algorithm} proto {protocol} channel{{Lo..Hi}}={{0..{last}}}"
                 )
             } else {
-                let known = |names: &[&str], own: &str| {
-                    names.iter().position(|it| *it == own).unwrap_or(0)
-                };
+                let known =
+                    |names: &[&str], own: &str| names.iter().position(|it| *it == own).unwrap_or(0);
                 let algorithms = ["TREE", "RING", "COLLNET", "CHAIN", "NVLS", "NVLSTREE", "PAT"];
-                let (algorithm, protocol) = (
-                    known(&algorithms, &algorithm),
-                    known(&["LL", "LL128", "SIMPLE"], &protocol),
-                );
+                let (algorithm, protocol) =
+                    (known(&algorithms, &algorithm), known(&["LL", "LL128", "SIMPLE"], &protocol));
                 let time = row.time.as_seconds() * 1e6;
                 format!("{name}: {size} Bytes -> Algo {algorithm} proto {protocol} time {time:.6}")
             };

@@ -17,7 +17,10 @@ pub const RELEASES: [&str; 4] = ["2.18.5", "2.23.4", "2.27.7", "2.30.7"];
 pub const FORMS: [(&str, [&str; 4]); 37] = [
     ("prefix", ["debug.cc:175", "debug.cc:204", "debug.cc:366", "debug.cc:354"]),
     ("version", ["init.cc:452", "init.cc:530", "init.cc:541", "init.cc:700"]),
-    ("parameter", ["misc/param.cc:75", "misc/param.cc:86", "misc/param.cc:87", "misc/param.cc:100"]),
+    (
+        "parameter",
+        ["misc/param.cc:75", "misc/param.cc:86", "misc/param.cc:87", "misc/param.cc:100"],
+    ),
     ("p2p-disable", ["-", "graph/paths.cc:218", "graph/paths.cc:225", "graph/paths.cc:252"]),
     (
         "level",
@@ -25,11 +28,21 @@ pub const FORMS: [(&str, [&str; 4]); 37] = [
     ),
     (
         "protocol",
-        ["graph/tuning.cc:251", "graph/tuning.cc:294", "graph/tuning.cc:398", "graph/tuning.cc:455"],
+        [
+            "graph/tuning.cc:251",
+            "graph/tuning.cc:294",
+            "graph/tuning.cc:398",
+            "graph/tuning.cc:455",
+        ],
     ),
     (
         "algorithm",
-        ["graph/tuning.cc:256", "graph/tuning.cc:299", "graph/tuning.cc:403", "graph/tuning.cc:460"],
+        [
+            "graph/tuning.cc:256",
+            "graph/tuning.cc:299",
+            "graph/tuning.cc:403",
+            "graph/tuning.cc:460",
+        ],
     ),
     (
         "hca-list",
@@ -90,15 +103,28 @@ pub const FORMS: [(&str, [&str; 4]); 37] = [
     ),
     (
         "multicast",
-        ["transport/nvls.cc:256", "transport/nvls.cc:171", "transport/nvls.cc:200", "transport/nvls.cc:279"],
+        [
+            "transport/nvls.cc:256",
+            "transport/nvls.cc:171",
+            "transport/nvls.cc:200",
+            "transport/nvls.cc:279",
+        ],
     ),
-    ("system", ["graph/topo.cc:283", "graph/topo.cc:311", "graph/topo.cc:314", "graph/topo.cc:337"]),
+    (
+        "system",
+        ["graph/topo.cc:283", "graph/topo.cc:311", "graph/topo.cc:314", "graph/topo.cc:337"],
+    ),
     ("node", ["graph/topo.cc:250", "graph/topo.cc:276", "graph/topo.cc:279", "graph/topo.cc:289"]),
     ("link", ["graph/topo.cc:265", "graph/topo.cc:293", "graph/topo.cc:296", "graph/topo.cc:315"]),
     ("rule", ["graph/topo.cc:286", "graph/topo.cc:314", "graph/topo.cc:317", "graph/topo.cc:340"]),
     (
         "pattern",
-        ["graph/search.cc:1001", "graph/search.cc:1129", "graph/search.cc:1177", "graph/search.cc:1319"],
+        [
+            "graph/search.cc:1001",
+            "graph/search.cc:1129",
+            "graph/search.cc:1177",
+            "graph/search.cc:1319",
+        ],
     ),
     ("ring", ["graph/rings.cc:35", "graph/rings.cc:41", "graph/rings.cc:41", "graph/rings.cc:48"]),
     ("trees", ["init.cc:1045", "init.cc:1099", "init.cc:1054", "init.cc:1497"]),
@@ -122,31 +148,46 @@ pub const FORMS: [(&str, [&str; 4]); 37] = [
     ),
     (
         "via-shm",
-        ["transport/shm.cc:95", "transport/shm.cc:126", "transport/shm.cc:128", "transport/shm.cc:116"],
+        [
+            "transport/shm.cc:95",
+            "transport/shm.cc:126",
+            "transport/shm.cc:128",
+            "transport/shm.cc:116",
+        ],
     ),
     (
         "via-net-send",
-        ["transport/net.cc:186", "transport/net.cc:194", "transport/net.cc:218", "transport/net.cc:324"],
+        [
+            "transport/net.cc:186",
+            "transport/net.cc:194",
+            "transport/net.cc:218",
+            "transport/net.cc:324",
+        ],
     ),
     (
         "via-net-send-by",
-        ["transport/net.cc:189", "transport/net.cc:197", "transport/net.cc:222", "transport/net.cc:328"],
+        [
+            "transport/net.cc:189",
+            "transport/net.cc:197",
+            "transport/net.cc:222",
+            "transport/net.cc:328",
+        ],
     ),
     (
         "via-net-receive",
-        ["transport/net.cc:227", "transport/net.cc:233", "transport/net.cc:264", "transport/net.cc:377"],
+        [
+            "transport/net.cc:227",
+            "transport/net.cc:233",
+            "transport/net.cc:264",
+            "transport/net.cc:377",
+        ],
     ),
     ("channels", ["init.cc:1113", "init.cc:1274", "init.cc:1232", "init.cc:1646"]),
     ("choice", ["-", "enqueue.cc:1855", "enqueue.cc:745", "enqueue.cc:822"]),
     ("symmetric", ["-", "-", "enqueue.cc:1429", "scheduler/symmetric_sched.cc:356"]),
     (
         "tuner",
-        [
-            "-",
-            "misc/tuner.cc:216",
-            "plugin/tuner/tuner_v4.cc:17",
-            "plugin/tuner/tuner_v5.cc:44",
-        ],
+        ["-", "misc/tuner.cc:216", "plugin/tuner/tuner_v4.cc:17", "plugin/tuner/tuner_v5.cc:44"],
     ),
     (
         "via-collnet",

@@ -98,8 +98,18 @@ fn of_interfaces() -> Vec<Fault> {
             ("hgx-b200", 2, "2.27.7"),
             only("=mlx5_0,mlx5_1,mlx5_2,mlx5_3", half),
         ),
-        fault("far interfaces", Cause::WrongInterface, ("hgx-h100", 2, "2.23.4"), far(wide, first_half)),
-        fault("far interfaces", Cause::WrongInterface, ("dgx-a100", 4, "2.18.5"), far(wide, first_half)),
+        fault(
+            "far interfaces",
+            Cause::WrongInterface,
+            ("hgx-h100", 2, "2.23.4"),
+            far(wide, first_half),
+        ),
+        fault(
+            "far interfaces",
+            Cause::WrongInterface,
+            ("dgx-a100", 4, "2.18.5"),
+            far(wide, first_half),
+        ),
         fault("TCP at 10 Gb/s", Cause::Tcp, ("dgx-a100", 2, "2.23.4"), tcp("eth0", 1.0 / 160.0)),
         fault("TCP at 100 Gb/s", Cause::Tcp, ("hgx-h100", 2, "2.30.7"), tcp("ens3", 1.0 / 32.0)),
         fault("TCP at 25 Gb/s", Cause::Tcp, ("dgx1-v100", 4, "2.18.5"), tcp("eth0", 1.0 / 16.0)),
@@ -238,9 +248,8 @@ fn of_pcie() -> Vec<Fault> {
 }
 
 fn of_speed() -> Vec<Fault> {
-    let slow = |what, cause, at, slow, part| {
-        fault(what, cause, at, |run| run.slow = Some((slow, part)))
-    };
+    let slow =
+        |what, cause, at, slow, part| fault(what, cause, at, |run| run.slow = Some((slow, part)));
     let gpu = |at, number, part| slow("a slow GPU", Cause::SlowGpu, at, Slow::Gpu(number), part);
     let server = |at, number, part| {
         slow("slow uplinks of a server", Cause::SlowServer, at, Slow::UplinksOf(number), part)
@@ -261,7 +270,8 @@ fn of_speed() -> Vec<Fault> {
                 let gpu = server.device("GPU3").unwrap();
                 let links = server.links().iter().enumerate();
                 let own = links.filter(|(_, link)| link.joins(gpu) && !link.kind.is_pcie());
-                let rates = own.map(|(at, link)| (at, (link.kind, Bandwidth(link.bandwidth.0 / 2))));
+                let rates =
+                    own.map(|(at, link)| (at, (link.kind, Bandwidth(link.bandwidth.0 / 2))));
                 server.with_link_rates(&rates.collect())
             });
         }),

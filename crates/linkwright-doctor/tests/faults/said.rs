@@ -65,8 +65,13 @@ impl Said {
         let channels = [explained.channels, explained.nvls_channels];
         let told =
             channel_interfaces(&run.system, &run.gpus, all, Bytes(1 << 30), &settings).unwrap();
-        let mut said =
-            Self { interfaces, rings: Vec::new(), connections: Vec::new(), channels, has_multicast };
+        let mut said = Self {
+            interfaces,
+            rings: Vec::new(),
+            connections: Vec::new(),
+            channels,
+            has_multicast,
+        };
         if servers == 1 {
             for channel in 0..channels[0] as usize {
                 let ring: Vec<usize> = (0..run.gpus.len()).collect();
@@ -88,11 +93,7 @@ impl Said {
     /// Whether all connections of a server go by GPUDirect where `run` allows it.
     fn gpudirect(run: &Run, end: &ChannelEnd) -> bool {
         let settings = run.settings;
-        !end.by_memory
-            && settings.gpudirect
-            && run.tcp.is_none()
-            && run.has_peermem
-            && !run.is_far
+        !end.by_memory && settings.gpudirect && run.tcp.is_none() && run.has_peermem && !run.is_far
     }
 
     fn within(&mut self, run: &Run, channel: usize, from: usize, to: usize) {

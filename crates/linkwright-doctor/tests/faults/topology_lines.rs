@@ -26,7 +26,8 @@ pub fn system(run: &Run) -> Vec<(&'static str, String)> {
     let is_old = run.settings.version.unwrap().minor < 23;
     let mut tree = Tree { run, server, is_old, lines: Vec::new() };
     tree.lines.push(("system", "=== System : maxBw 24.0 totalBw 240.0 ===".to_owned()));
-    let cpus = (0..server.devices().len()).filter(|at| server.devices()[*at].kind == DeviceKind::Cpu);
+    let cpus =
+        (0..server.devices().len()).filter(|at| server.devices()[*at].kind == DeviceKind::Cpu);
     for (at, cpu) in cpus.enumerate() {
         let name = tree.id("CPU", at as u32);
         tree.lines.push(("node", format!("{name} (1/1/2)")));

@@ -6,9 +6,7 @@ use super::cause::{Candidate, Cause};
 use super::change::Change;
 use super::stated_network;
 use crate::collectives::Protocol;
-use crate::collectives::baselines::{
-    CrossNic, ExpectedAlgorithm, Settings, Version, explain,
-};
+use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, Version, explain};
 use crate::diagnostic::{Named as _, shown};
 use crate::doctor::evidence::{DebugLog, Line, Transport};
 use crate::units::Bytes;
@@ -197,7 +195,8 @@ fn narrow_line(case: &Case<'_>, kind: Kind) -> Option<Candidate> {
     let lines = topology.iter().enumerate();
     let own = lines.filter(|(_, it)| it.link == "PCI" && it.device.starts_with(start));
     let fastest = own.clone().map(|(_, it)| it.bandwidth).fold(0.0, f64::max);
-    let mut slow = own.enumerate().filter(|(_, (_, it))| it.bandwidth < fastest * (1.0 - PCIE_TOLERANCE));
+    let mut slow =
+        own.enumerate().filter(|(_, (_, it))| it.bandwidth < fastest * (1.0 - PCIE_TOLERANCE));
     let (order, (at, slow)) = slow.next()?;
     // `GPU/1B000 (3)` names the rank, and the kinds of device that have none stand without.
     let (name, rest) = slow.device.split_once(' ').unwrap_or((&slow.device, ""));

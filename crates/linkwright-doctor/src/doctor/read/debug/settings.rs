@@ -53,7 +53,12 @@ impl DebugReader {
                 .iter()
                 .any(|own| before.contains(own))
         });
-        let Some((before, name)) = found else {
+        // Newer releases write `TUNER/Plugin: Using NAME (v5)` (2.30.7, `src/plugin/tuner/tuner_v5.cc` 44).
+        let of_newest = || {
+            const USING: &str = "/Plugin: Using ";
+            Some(message.split_at(message.find(USING)? + USING.len()))
+        };
+        let Some((before, name)) = found.or_else(of_newest) else {
             let is_of_plugin = message.contains("/Plugin");
             return if is_of_plugin { Heard::Fact } else { Heard::Nothing };
         };
