@@ -10,11 +10,11 @@ use crate::system::System;
 /// A system by its own description, and as it should be.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// All PCIe links as fast as their like.
+    /// Its PCIe links are as fast as their like.
     pub system: System,
-    /// What differs.
+    /// These links differ from the description.
     pub narrow: Vec<MendedLink>,
-    /// The description.
+    /// It is as described.
     pub described: System,
 }
 
@@ -54,7 +54,7 @@ pub fn case_of<'a>(
     }
 }
 
-/// The rows of a table, by the times for a result of its own.
+/// Takes a table's rows, by the times for a result of its own.
 fn rows(table: &NcclTestsLog) -> Vec<MeasuredRow> {
     let row = |row: &crate::collectives::nccl_tests::Row| MeasuredRow {
         size: row.size,
