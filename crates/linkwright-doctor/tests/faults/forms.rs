@@ -187,12 +187,7 @@ pub const FORMS: [(&str, [&str; 4]); 37] = [
     ("symmetric", ["-", "-", "enqueue.cc:1429", "scheduler/symmetric_sched.cc:356"]),
     (
         "tuner",
-        [
-            "-",
-            "misc/tuner.cc:216",
-            "plugin/tuner/tuner_v4.cc:17",
-            "plugin/tuner/tuner_v5.cc:44",
-        ],
+        ["-", "misc/tuner.cc:216", "plugin/tuner/tuner_v4.cc:17", "plugin/tuner/tuner_v5.cc:44"],
     ),
     (
         "via-collnet",
