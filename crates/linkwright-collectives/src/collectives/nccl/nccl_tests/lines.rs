@@ -1,7 +1,7 @@
 //! Reads a log of nccl-tests line by line, so that its length bounds nothing.
 
 use super::log::NcclTestsLog;
-use super::prefix::label;
+use crate::diagnostic::prefix::label;
 use super::read::Reader;
 use super::table::Heading;
 use crate::diagnostic::InputError;
