@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -16,6 +16,12 @@ from linkwright.names import CollectiveName
 from linkwright.nccl_tests import ExpectOptions
 
 __all__ = ["Diagnosed", "DiagnosedCause", "DiagnosedRow", "LogFiles", "ProofLine", "Question", "diagnose"]
+
+# Where to look for a pair that is slow, and the command that shows it.
+PAIR_ADVICE = (
+    "the link between the two, its bridge or cable, and both GPUs",
+    "nvidia-smi nvlink -s; nvidia-smi topo -m; sudo lspci -vv | grep -E 'LnkCap:|LnkSta:'",
+)
 
 # What a diagnosis says.
 Kind: TypeAlias = Literal["healthy", "cause", "no-verdict"]
@@ -206,7 +212,7 @@ class LogFiles:
         """
         asked = question or Question()
         runs = [_run(self, run, asked) for run in range(self.evidence.runs)]
-        return runs or [_without_run(self)]
+        return runs or [_without_run(self, asked)]
 
 
 def diagnose(
@@ -266,7 +272,33 @@ def _run(files: LogFiles, run: int, question: Question) -> Diagnosed:
         )
     except LinkwrightError as error:
         return _none(f"No verdict: {error}", whole, collective, hints, notes)
-    return _read(json.loads(text), whole, notes)
+    return _beside_pairs(_read(json.loads(text), whole, notes), _slow_pairs(files, system))
+
+
+def _slow_pairs(files: LogFiles, system: System | None) -> list[DiagnosedCause]:
+    """The pairs of a server that reach far less than their like, by matrices among the files."""
+    if system is None or system.server_count > 1:
+        system = files.machine()
+    if system is None:
+        return []
+    found = []
+    for name, text in files.evidence.pairs:
+        for row in system.measured_links(text, name)[1]:
+            line = ProofLine(name, row["line"], "")
+            text_of = row["sentence"].rstrip(".")
+            found.append(DiagnosedCause("slow-pair", text_of, line, None, None, None, *PAIR_ADVICE))
+    return found
+
+
+def _beside_pairs(found: Diagnosed, slow: Sequence[DiagnosedCause]) -> Diagnosed:
+    """Names a slow pair first where no line of a log explains a gap."""
+    if not slow:
+        return found
+    is_stated = found.kind == "cause" and found.causes and found.causes[0].line is not None
+    if found.kind == "healthy" or is_stated:
+        return replace(found, causes=[*found.causes, *slow])
+    headline = f"{slow[0].text}. {found.headline.removeprefix('No verdict: ')}"
+    return replace(found, kind="cause", headline=headline, causes=[*slow, *found.causes])
 
 
 def _none(
@@ -282,17 +314,24 @@ def _none(
     )
 
 
-def _without_run(files: LogFiles) -> Diagnosed:
-    """Judges files that hold no run: a topology alone."""
-    machine = files.machine()
+def _without_run(files: LogFiles, question: Question) -> Diagnosed:
+    """Judges files that hold no run: a topology, or matrices of pairs, alone."""
+    named = question.machine
+    machine = files.machine() if named is None else load_system(named)
     narrow = [] if machine is None else json.loads(Evidence.narrow_links(machine))
-    causes = [_cause(cause) for cause in narrow]
+    causes = [_cause(cause) for cause in narrow] + _slow_pairs(files, machine)
     name = None if machine is None else machine.name
     notes = files.evidence.notes
     if causes:
         headline = f"{causes[0].text}. Nothing was measured."
         return Diagnosed("cause", headline, name, None, 0, "", (), causes, notes)
-    headline = "No verdict: the files hold no run of a collective, and no part slower than its like."
+    if machine is not None and files.evidence.pairs:
+        headline = "Healthy: every pair reaches about what its like do."
+        return Diagnosed("healthy", headline, name, None, 0, "", (), (), notes)
+    if files.evidence.pairs:
+        headline = "No verdict: the files do not give the machine; name it with --machine."
+    else:
+        headline = "No verdict: the files hold no run of a collective, and no part slower than its like."
     return Diagnosed("no-verdict", headline, name, None, 0, "", (), (), notes)
 
 

@@ -133,6 +133,12 @@ impl Evidence {
         self.core.machines.iter().map(|(file, _)| file.as_str()).collect()
     }
 
+    /// Gives the files that hold matrices of pairs of GPUs: the name and the text of each.
+    #[getter]
+    fn pairs(&self) -> Vec<(&str, &str)> {
+        self.core.pairs.iter().map(|it| (it.file.as_str(), it.text.as_str())).collect()
+    }
+
     /// Says what a run tells of its machine, as JSON.
     ///
     /// Args:

@@ -15,7 +15,7 @@ from linkwright.cli.program import NO_VERDICT
 from linkwright.cli.schedules import Gpus, On, named_gpus
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import standard_input
-from linkwright.cli.verdicts import print_verdict
+from linkwright.cli.verdicts import print_look, print_verdict
 from linkwright.doctor import Diagnosed, LogFiles, Question
 
 __all__ = ["diagnosed", "print_diagnosis"]
@@ -122,6 +122,7 @@ def print_diagnosis(found: Diagnosed) -> None:
     print_verdict(found)
     if found.causes:
         _print_costs(found)
+    print_look(found)
     output.notes("Notes", list(found.notes), stderr=True)
 
 

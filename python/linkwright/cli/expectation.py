@@ -38,7 +38,7 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import machine_of
-from linkwright.cli.verdicts import print_verdict, verdict_fields
+from linkwright.cli.verdicts import print_look, print_verdict, verdict_fields
 from linkwright.doctor import Diagnosed, LogFiles, Question
 from linkwright.errors import printable
 from linkwright.nccl_tests import (
@@ -383,6 +383,7 @@ def _print_log(
         if verdict.kind != "cause":
             output.say(compared.meaning)
         print_verdict(verdict)
+        print_look(verdict)
         output.notes("Notes on the log", notes, stderr=True)
 
 
