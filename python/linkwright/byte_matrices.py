@@ -16,7 +16,7 @@ __all__ = ["MOST_BYTES", "byte_matrix", "read_byte_matrix"]
 MOST_BYTES = 2**50
 # More ranks are not played; it keeps what a file can ask for small.
 MOST_RANKS = 16_384
-# What NumPy writes begins so.
+# Files of NumPy begin with it.
 NUMPY_MAGIC = b"\x93NUMPY"
 CELL = re.compile(r"[^,;\s]+")
 WHOLE = re.compile(r"\+?\d{1,20}(\.0*)?")
@@ -61,7 +61,9 @@ def byte_matrix(text: str, file: str = "<text>") -> list[list[int]]:
         raise InputError(file, 1, 1, "the text has no row", "", "give a row for each GPU")
     for row, number in zip(rows, lines, strict=True):
         if len(row) != len(rows):
-            problem = f"a row of {_count(len(row), 'value')} in a matrix of {_count(len(rows), 'row')}"
+            problem = (
+                f"a row of {_count(len(row), 'value')} in a matrix of {_count(len(rows), 'row')}"
+            )
             remedy = "give a square: a row and a column for each GPU of the job"
             raise InputError(file, number, 1, problem, "", remedy)
     return rows
@@ -91,7 +93,7 @@ def _bytes(cell: re.Match[str], file: str, line: int) -> int:
 
 
 def _of_numpy(content: bytes, file: str) -> list[list[int]]:
-    """The square in what NumPy saved; its header is believed only as far as there are bytes for it."""
+    """Reads the square that NumPy saved; its header is believed as far as there are bytes for it."""
     import numpy
 
     def refused(problem: str, value: str = "", place: tuple[int, int] = (1, 1)) -> InputError:

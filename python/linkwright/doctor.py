@@ -15,7 +15,15 @@ from linkwright.files import PathOrName, path_of
 from linkwright.names import CollectiveName
 from linkwright.nccl_tests import ExpectOptions
 
-__all__ = ["Diagnosed", "DiagnosedCause", "DiagnosedRow", "LogFiles", "ProofLine", "Question", "diagnose"]
+__all__ = [
+    "Diagnosed",
+    "DiagnosedCause",
+    "DiagnosedRow",
+    "LogFiles",
+    "ProofLine",
+    "Question",
+    "diagnose",
+]
 
 # Where to look for a pair that is slow, and the command that shows it.
 PAIR_ADVICE = (
@@ -23,13 +31,13 @@ PAIR_ADVICE = (
     "nvidia-smi nvlink -s; nvidia-smi topo -m; sudo lspci -vv | grep -E 'LnkCap:|LnkSta:'",
 )
 
-# What a diagnosis says.
+# A diagnosis says one of these.
 Kind: TypeAlias = Literal["healthy", "cause", "no-verdict"]
 
 
 @dataclass(frozen=True)
 class ProofLine:
-    """A line of a file that states a fact.
+    """Names a line of a file that states a fact.
 
     Attributes:
         file: The file's name.
@@ -49,17 +57,17 @@ class ProofLine:
 
 @dataclass(frozen=True)
 class DiagnosedRow:
-    """One size, measured and expected.
+    """Holds one size, measured and expected.
 
     Attributes:
         size: Bytes, as nccl-tests counts them.
-        measured: Seconds; None where nothing was measured.
+        measured: Seconds. None where nothing was measured.
         expected: Seconds that it should take.
         expected_bus_bandwidth: GB/s that it should reach.
-        error: How far off that may be, as a part of it.
+        error: A part of `expected`. The time may be off by it.
         fits: Whether the measured time is as it should be.
-        algorithm: What NCCL should run.
-        protocol: With which protocol.
+        algorithm: Its name. NCCL should run it.
+        protocol: The protocol that it should run with.
         line: The row of the table.
     """
 
@@ -83,15 +91,15 @@ class DiagnosedRow:
 
 @dataclass(frozen=True)
 class DiagnosedCause:
-    """A cause beside the measured times.
+    """Holds a cause beside the measured times.
 
     Attributes:
         cause: Its name, such as `gpudirect-off`.
         text: A sentence on what is at work.
-        line: What states it; None where only times tell.
-        cost: Time at the largest size over that of the sound system; None where the model lacks it.
-        bus_bandwidth: GB/s at the largest size with it; None likewise.
-        explains: The part of the gap that it explains, from 0 to 1; None where nothing was measured.
+        line: The line that states it. None where only times tell.
+        cost: Time at the largest size over the sound system's. None where the model lacks it.
+        bus_bandwidth: GB/s at the largest size with it. None likewise.
+        explains: The part of the gap that it explains, from 0 to 1. None where none is measured.
         look: The setting or the part to look at.
         command: The command that shows it.
     """
@@ -108,18 +116,18 @@ class DiagnosedCause:
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """What the files say of one run.
+    """Says what the files tell of one run.
 
     Attributes:
         kind: `healthy`, `cause` or `no-verdict`.
-        headline: It in a sentence or two.
-        machine: The system that was asked; None where the files do not give it.
-        collective: What ran; None where nothing says it.
+        headline: The verdict in a sentence or two.
+        machine: The system that was asked. None where the files do not give it.
+        collective: The one that ran. None where nothing says it.
         ranks: How many GPUs ran.
         library: The library and the release that was asked.
-        rows: Each size.
-        causes: The causes that were looked at, the first one first.
-        notes: What was assumed, and what was skipped.
+        rows: The table. Each row is a size.
+        causes: Those that were looked at, the first one first.
+        notes: Say what was assumed or skipped.
     """
 
     kind: Kind
@@ -135,18 +143,18 @@ class Diagnosed:
 
 @dataclass(frozen=True)
 class Question:
-    """What is known beside the files.
+    """Says what is known beside the files.
 
     Attributes:
-        machine: The server or the system; told from the files where absent.
-        servers: How many servers there are; as many as the run has hosts where absent.
-        network: What joins them, as `load_system` takes it.
-        gpus: The job's GPUs by their ids; those of the run where absent.
-        collective: What ran; the log's own test where absent.
-        without: Parts that are known to be down, as `System.without` takes them.
+        machine: The server or the system. If absent, the files tell it.
+        servers: How many servers there are. If absent, the run's hosts are counted.
+        network: The network that joins them, as `load_system` takes it.
+        gpus: The job's GPUs by their ids. If absent, they are the run's.
+        collective: The one that ran. If absent, it is the log's own test.
+        without: Parts that are known to be down. `System.without` takes the same.
         threshold: A run is healthy that reaches this part of the expected bandwidth at every large
-            size; the expected time's own error decides where it is absent.
-        options: What NCCL was told, as `expect` takes it.
+            size. If absent, the expected time's own error decides.
+        options: The settings of NCCL, as `expect` takes them.
     """
 
     machine: System | PathOrName | None = None
@@ -163,7 +171,7 @@ class LogFiles:
     """Files of a cluster, as they are read one after another.
 
     Attributes:
-        evidence: What they say.
+        evidence: The facts that they state.
     """
 
     def __init__(self) -> None:
@@ -202,7 +210,7 @@ class LogFiles:
         """Judges every run that was read.
 
         Args:
-            question: What is known beside the files.
+            question: Facts that are known beside the files.
 
         Returns:
             A diagnosis for each run; of files without one, that of their machine.
@@ -223,7 +231,7 @@ def diagnose(
     Args:
         files: Outputs of nccl-tests, logs of `NCCL_DEBUG=INFO`, NCCL's topology, `nvidia-smi topo
             -m`, and files of NCCL Inspector, in any order.
-        question: What is known beside them.
+        question: Facts known beside them.
 
     Returns:
         A diagnosis for each run in the files; logs without a table belong to the runs with one.
@@ -276,7 +284,7 @@ def _run(files: LogFiles, run: int, question: Question) -> Diagnosed:
 
 
 def _slow_pairs(files: LogFiles, system: System | None) -> list[DiagnosedCause]:
-    """The pairs of a server that reach far less than their like, by matrices among the files."""
+    """Finds pairs of a server that reach far less than their like, by matrices among the files."""
     if system is None or system.server_count > 1:
         system = files.machine()
     if system is None:
@@ -331,14 +339,16 @@ def _without_run(files: LogFiles, question: Question) -> Diagnosed:
     if files.evidence.pairs:
         headline = "No verdict: the files do not give the machine; name it with --machine."
     else:
-        headline = "No verdict: the files hold no run of a collective, and no part slower than its like."
+        headline = (
+            "No verdict: the files hold no run of a collective, and no part slower than its like."
+        )
     return Diagnosed("no-verdict", headline, name, None, 0, "", (), (), notes)
 
 
 def _system(
     files: LogFiles, hints: dict[str, Any], question: Question
 ) -> tuple[System | None, list[str]]:
-    """The system that should have run, and what was assumed of it."""
+    """Gives the system that should have run, and notes on what was assumed of it."""
     notes: list[str] = []
     server = question.machine or files.machine()
     if server is None and hints["preset"] is not None:
@@ -358,7 +368,7 @@ def _system(
 
 
 def _gpus(system: System, hints: dict[str, Any]) -> list[int]:
-    """The GPUs of the run by their ids.
+    """Gives the GPUs of the run by their ids.
 
     Raises:
         FileError: If the system has fewer.

@@ -129,12 +129,12 @@ class TunerFile:
 
         Args:
             collective: One of those that are tuned, such as `all-reduce`.
-            size: The data in bytes, as nccl-tests prints it.
+            size: Bytes of data. They count as nccl-tests prints them.
             nodes: How many servers the communicator has.
             ranks: How many ranks it has.
-            pipe_operations: How many operations of a group a channel runs, NCCL's estimate.
+            pipe_operations: NCCL's estimate. It says how many operations of a group a channel runs.
             registered: Whether both buffers are registered.
-            refused: The cells that NCCL does not run, as pairs of algorithm and protocol.
+            refused: Cells, as pairs of algorithm and protocol. NCCL does not run them.
 
         Raises:
             CollectiveError: If the collective is none that is tuned.
@@ -233,7 +233,7 @@ def _number(text: str) -> int:
 
 
 def _unsigned(text: str) -> int:
-    """Reads as `strtoull`: a number too large is the largest, and negative ones count from there."""
+    """Reads as `strtoull`: a number too large is the largest; negative ones count from there."""
     number = _number(text)
     return LARGEST if abs(number) > LARGEST else number % (LARGEST + 1)
 

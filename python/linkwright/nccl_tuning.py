@@ -90,7 +90,7 @@ def tune_nccl(system: System, gpus: Sequence[int], *, nccl: str | None = None) -
     Args:
         system: Whose links carry it.
         gpus: The job's GPUs by their ids, two or more.
-        nccl: NCCL's version, 2.27 or later; the newest that is known if absent.
+        nccl: NCCL's version, 2.27 or later. If absent, it is the newest that is known.
 
     Raises:
         CollectiveError: If the GPUs do not fit the system, RCCL runs there, or the version has no

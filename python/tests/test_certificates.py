@@ -1,4 +1,4 @@
-"""Certificates of optimal rates, and plans with GPUs outside the job."""
+"""Tests certificates of optimal rates, and plans with GPUs outside the job."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_an_export_is_printed_or_written(form: str, start: str, tmp_path: Path) 
     assert file.read_text(encoding="utf-8") == printed.stdout
     assert json.loads(linkwright(*words, "-o", file, "--json").stdout)["rate"] == 50.0
     assert "give --output" in fails(2, *words, "--json")
-    # What is no algorithm is named.
+    # A file that is no algorithm is named.
     if form == "dot":
         assert "this looks like a graph of Graphviz" in fails(2, "collective", "check", file)
     else:

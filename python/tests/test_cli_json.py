@@ -51,6 +51,7 @@ CASES: dict[str, list[str]] = {
     "collective time": [*PAIR, "-e", "1KiB"],
     "collective compare": [*SMALL, "--algorithm", "packing"],
     "collective expect": [*PAIR, "-e", "1KiB"],
+    "collective doctor": [str(EXAMPLES / "logs" / "healthy.log")],
     "collective tune": ["-m", "dgx1-v100", "--on", "0,3"],
     "collective all-to-allv": [str(EXPERTS), "-m", "dgx1-v100", "--without", "mlx5_3"],
     "replay": ["laghos", "--ranks", "4"],

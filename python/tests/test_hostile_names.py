@@ -145,6 +145,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "collective compare": [("all-reduce", *MACHINE)],
     "collective expect": [("all-reduce", *MACHINE, *SMALL)],
     "collective tune": [(*MACHINE, "--graph", "machine.xml")],
+    "collective doctor": [("log.txt", *MACHINE), (HOSTILE, *MACHINE)],
     "collective all-to-allv": [(HOSTILE, *MACHINE), ("matrix.csv", *MACHINE)],
     "size": [(HOSTILE, "--vary", "seed=1..2"), ("cluster.toml", "--vary", f"{HOSTILE}=1..2")],
     "traffic": [(HOSTILE, "--network", "torus"), ("uniform", "--network", HOSTILE)],

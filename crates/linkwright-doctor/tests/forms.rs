@@ -24,7 +24,7 @@ fn log(message: &str, form: &str) -> DebugLog {
     run.debug
 }
 
-/// What a log states of a form, in short words.
+/// Says what a log states of a form, in short words.
 fn fact(form: &str, log: &DebugLog) -> String {
     match form {
         "version" => log.version.as_ref().unwrap().0.clone(),

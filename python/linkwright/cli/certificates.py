@@ -1,4 +1,4 @@
-"""Why a plan's rate is the optimum, and what it takes of GPUs outside the job, in words and as data."""
+"""Tells, in words and data, why a plan's rate is the optimum, and how GPUs outside a job help."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_NAMES = 12
 
 
 def certificate_fields(certificate: Certificate | None) -> dict[str, object] | None:
-    """A certificate as data; bandwidths in GB/s."""
+    """Gives a certificate as data; bandwidths are in GB/s."""
     if certificate is None:
         return None
     links = [
@@ -40,7 +40,7 @@ def certificate_fields(certificate: Certificate | None) -> dict[str, object] | N
 
 
 def certificate_lines(certificate: Certificate | None, schedule: Schedule) -> list[str]:
-    """What a certificate says, for people; and that there is none, or that it does not hold.
+    """Tells people what a certificate proves, or that there is none.
 
     Raises:
         CollectiveError: If the certificate does not prove the plan's optimum.
@@ -74,7 +74,7 @@ def certificate_lines(certificate: Certificate | None, schedule: Schedule) -> li
 
 
 def _what(certificate: Certificate) -> str:
-    """Why the links that follow bound the rate."""
+    """Says why the links that follow bound the rate."""
     need = f"{certificate.need:.4g} bytes"
     if certificate.kind == "cut":
         return f"of each byte of the size {need} must leave one side, over the links that cross"
@@ -102,7 +102,7 @@ def _names(devices: Sequence[str]) -> str:
 
 
 def helper_fields(schedule: Schedule) -> list[dict[str, object]]:
-    """What a plan takes of GPUs outside the job as data; bandwidths in GB/s."""
+    """Gives as data what a plan takes of GPUs outside the job; bandwidths are in GB/s."""
     return [
         {"gpu": gpu, "bandwidth": bandwidth, "share": share, "most": most}
         for gpu, bandwidth, share, most in schedule.helpers
@@ -110,7 +110,7 @@ def helper_fields(schedule: Schedule) -> list[dict[str, object]]:
 
 
 def helper_lines(schedule: Schedule, without: Schedule | None) -> list[str]:
-    """The rate with helpers and without, and what each loses, for people."""
+    """Tells people the rate with helpers and without, and the bandwidth that each loses."""
     lines = []
     if without is not None and without.rate and schedule.rate:
         lines.append(

@@ -110,8 +110,8 @@ def plan(
     Of all algorithms the one is taken that is the fastest at the size, unless one is
     named; what was tried is listed. The rate is what the plan reaches of the links' peak with
     long data, in GB/s of the data's size; the time counts latencies and what protocols lose.
-    With --without, parts are down: the plan is the best for what is left, and its time stands
-    beside that of the best plan of the whole.
+    With --without, parts are down. The plan is the best for the rest, and its time stands
+    beside the time of the whole system's best plan.
     """
     gpus = named_gpus(on, gpus)
     if to is not None and export is None:

@@ -1,4 +1,4 @@
-"""What a collective costs when parts of its system are down, beside what it costs whole."""
+"""Compares a collective whose system has parts that are down with the same on the whole."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Without = Annotated[
         "--without",
         metavar="PART",
         help="A part that is down: a device such as mlx5_3 of every server, node1/mlx5_3 of one, "
-        "or all links of a pair, GPU0-GPU3; repeatable. What it costs whole is told beside.",
+        "or GPU0-GPU3, a pair's links. Repeatable. The cost on the whole system is told beside.",
     ),
 ]
 
@@ -33,9 +33,9 @@ class Degraded:
 
     Attributes:
         whole: The system with all of its parts.
-        system: What is left of it.
-        parts: The names of what is down, as they were given.
-        gpus: The job's GPUs that are left, as the text of their ids; None for all.
+        system: The rest of it.
+        parts: The names of the lost parts. They stand as they were given.
+        gpus: The job's GPUs that are left, as the text of their ids. None stands for all.
         notes: Says which GPUs the job has lost.
     """
 
@@ -50,7 +50,7 @@ class Degraded:
         return f" without {', '.join(self.parts)}" if self.parts else ""
 
     def fields(self, schedule: Schedule, timing: Timing, now: float) -> dict[str, Any]:
-        """What it takes whole, as data; `now` is the time in seconds without the parts."""
+        """Gives the whole system's cost as data; `now` is the time in seconds without the parts."""
         return {
             "algorithm": schedule.algorithm,
             "protocol": timing.protocol,
@@ -71,7 +71,7 @@ def degraded(
     Args:
         whole: The system.
         without: The names of the parts.
-        gpus: The job's GPUs, as the text of their ids; None for all.
+        gpus: The job's GPUs, as the text of their ids. None stands for all.
         root: The GPU that has or gets the data, where there is one.
 
     Raises:

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from linkwright.cli import output
-from linkwright.cli.expectation import Nccl
 from linkwright.cli.degraded import Without
+from linkwright.cli.expectation import Nccl
 from linkwright.cli.options import Json, NetworkName, gpu_ids
-from linkwright.cli.program import NO_VERDICT
+from linkwright.cli.program import FAILED, NO_VERDICT
 from linkwright.cli.schedules import Gpus, On, named_gpus
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import standard_input
@@ -58,7 +58,9 @@ Threshold = Annotated[
 ]
 CollectiveOption = Annotated[
     str | None,
-    typer.Option("--collective", help="What ran, where the log does not name its test."),
+    typer.Option(
+        "--collective", help="The collective that ran, where the log does not name its test."
+    ),
 ]
 
 
@@ -77,9 +79,10 @@ def diagnosed(
 ) -> None:
     """Find why the collectives of a log are slow: the first cause, its proof, and where to look.
 
-    It says what was measured and what should be, the first cause that explains the gap with the
-    log's own line, what each cause would cost, and the setting or the cable to look at. The exit
-    code is 0 of a healthy run, 1 where a cause is found, and 4 where there is no verdict.
+    It says what was measured and what should be. It names the first cause that explains the gap,
+    with the log's own line as proof. It says what each cause would cost, and names the setting or
+    the cable to look at. The exit code is 0 of a healthy run, 1 where a cause is found, and 4
+    where there is no verdict.
     """
     read = LogFiles()
     for name in files:
@@ -106,7 +109,7 @@ def diagnosed(
             print_diagnosis(one)
     kinds = {one.kind for one in found}
     if "cause" in kinds:
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
     if kinds != {"healthy"}:
         raise typer.Exit(NO_VERDICT)
 
@@ -131,7 +134,13 @@ def _print_rows(found: Diagnosed) -> None:
     if not measured:
         return
     large = [row for row in measured if row.size >= LARGE] or measured
-    titles = ["size", "measured\nus", "expected\nus", "measured\nbusbw GB/s", "expected\nbusbw GB/s"]
+    titles = [
+        "size",
+        "measured\nus",
+        "expected\nus",
+        "measured\nbusbw GB/s",
+        "expected\nbusbw GB/s",
+    ]
     made = output.table([*titles, "±", ""])
     for row in large:
         assert row.measured is not None and row.measured_bus_bandwidth is not None
@@ -149,7 +158,9 @@ def _print_rows(found: Diagnosed) -> None:
 
 def _print_costs(found: Diagnosed) -> None:
     largest = max((row.size for row in found.rows), default=0)
-    made = output.table(["cause", f"busbw GB/s\nat {size_text(largest)}", "times\nas long", "explains"])
+    made = output.table(
+        ["cause", f"busbw GB/s\nat {size_text(largest)}", "times\nas long", "explains"]
+    )
     for cause in found.causes:
         unknown = "not modelled"
         made.add_row(

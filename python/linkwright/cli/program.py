@@ -24,6 +24,7 @@ from linkwright.limits import limit_of
 __all__ = [
     "EPILOG",
     "EXIT_CODES",
+    "FAILED",
     "GIVEN_BY",
     "NO_VERDICT",
     "BusyError",
@@ -37,7 +38,7 @@ FAILED, MISUSED, NOT_NOW, NO_VERDICT, BUSY, UNREAD = 1, 2, 3, 4, 5, 141
 
 EXIT_CODES = {
     0: "done",
-    FAILED: "what was asked for cannot be done; of collective doctor: a cause is found",
+    FAILED: "what was asked for cannot be done; doctor: a cause is found",
     MISUSED: "bad usage, or a file that cannot be read or written",
     NOT_NOW: "it cannot be met now: too few GPUs are free",
     NO_VERDICT: "the files allow no verdict",

@@ -1,4 +1,4 @@
-"""`linkwright collective all-to-allv`: an exchange whose messages differ in length."""
+"""Answers `linkwright collective all-to-allv`: an exchange whose messages differ in length."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def all_to_allv(
     left = [at for at, gpu in enumerate(gpus_of(down.whole, named_gpus(on, gpus))) if gpu in ids]
     kept = rows
     if down.notes and len(rows) > len(ids):
-        # What lost GPUs would have sent, or got, is lost with them.
+        # Data that lost GPUs would have sent, or got, is lost with them.
         kept = [[rows[row][column] for column in left] for row in left]
     table, links, ranks, notes = expect_all_to_allv(down.system, ids, kept, **options)
     found = dict(table[0])

@@ -1,4 +1,4 @@
-"""A verdict of the doctor: the cause, its proof, and where to look."""
+"""Prints a verdict of the doctor: the cause, its proof, and where to look."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def _first(found: Diagnosed) -> DiagnosedCause | None:
 
 
 def verdict_fields(found: Diagnosed) -> dict[str, Any]:
-    """The verdict as data, without its rows."""
+    """Gives the verdict as data, without its rows."""
     fields = asdict(found)
     return {name: fields[name] for name in ("kind", "headline", "causes")}

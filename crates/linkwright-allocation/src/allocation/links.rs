@@ -49,16 +49,16 @@ pub enum PairClass {
     Pcie,
 }
 
-/// A pair that was measured to carry less than this part of what its links have counts as the lesser class
-/// that carries as much: the part of their like that tells sound pairs from others.
+/// Gives the part of its links' bandwidth below which a measured pair counts as a lesser class. It
+/// counts as the class that carries as much. The same part tells sound pairs from others.
 const SOUND: f64 = crate::system::import::measured::FAR_BELOW;
 
 impl PairClass {
     /// Every class, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Double, Self::Single, Self::Pcie];
 
-    /// The class of a pair: by its links, or where these were measured far below what they have, by how many sound
-    /// ones would carry as much.
+    /// Gives the class of a pair by its links. Where these were measured far below what they have,
+    /// it counts how many sound ones would carry as much.
     fn of(pair: &GpuPair) -> Self {
         let (count, by_links) = match pair.link {
             PairLink::Direct { count, kind: _ } if count == 1 => (count, Self::Single),
@@ -150,7 +150,7 @@ mod tests {
     use crate::system::test_support::PairRates;
     use crate::system::{BandwidthProfile, Server};
 
-    /// A DGX-1V of which the pair of these GPUs reaches a part of what it should.
+    /// Gives a DGX-1V where the pair of these GPUs reaches a part of what it should.
     fn measured(slow: Option<(usize, usize, f64)>) -> Server {
         let server = preset("dgx1-v100").unwrap();
         let sound = PairRates::of(&server);
@@ -178,7 +178,7 @@ mod tests {
             let policies: [&dyn Policy; 2] = [&Greedy, &Preserve];
             for policy in policies {
                 let first = chosen(&sound, policy, model);
-                // What was measured of a sound machine changes nothing.
+                // Measurements of a sound machine change nothing.
                 assert_eq!(chosen(&measured(None), policy, model), first);
                 let slow = measured(Some((first[0], first[1], 0.5)));
                 let other = chosen(&slow, policy, model);

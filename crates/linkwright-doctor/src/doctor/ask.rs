@@ -1,4 +1,5 @@
-//! Puts the question of a run: what it ran, on which GPUs, and how NCCL runs where nobody sets anything.
+//! Puts the question of a run. It holds the collective, the GPUs, and how NCCL runs where nobody
+//! sets anything.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,24 +17,24 @@ use crate::units::Bytes;
 /// Bandwidths are printed with two decimals.
 const FACTOR_TOLERANCE: f64 = 0.02;
 
-/// What a run says of its machine.
+/// Says what a run tells of its machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Hints {
-    /// The product of its GPUs.
+    /// Names the product of its GPUs.
     pub gpu: Option<String>,
-    /// A built-in machine with GPUs of that model, and as many at least.
+    /// Names a built-in machine with GPUs of that model, and as many at least.
     pub preset: Option<&'static str>,
     /// How many GPUs each host has in the run, in the order of their first ranks.
     pub of_hosts: Vec<usize>,
     /// The GPUs of each host by their numbers there, where the run says them.
     pub devices: Vec<Vec<u32>>,
-    /// The speed of an interface between servers in Mb/s, where all that say one say the same.
+    /// Is the speed of an interface between servers in Mb/s, where all that say one say the same.
     pub speed: Option<u32>,
     /// The collective, where the run says it or its bandwidths tell it.
     pub collective: Option<&'static str>,
-    /// Whether only its bandwidths tell it.
+    /// Tells whether only its bandwidths tell it.
     pub is_implied: bool,
-    /// The version of NCCL or RCCL.
+    /// Is the version of NCCL or RCCL.
     pub version: Option<String>,
     /// The sizes that were measured.
     pub sizes: usize,
@@ -42,22 +43,22 @@ pub struct Hints {
 /// A run that can be judged: one of nccl-tests, of NCCL Inspector, or of NCCL's lines alone.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The table of nccl-tests.
+    /// Holds the table of nccl-tests.
     pub tests: Option<NcclTestsLog>,
-    /// What NCCL Inspector measured.
+    /// Holds what NCCL Inspector measured.
     pub inspector: Option<InspectorRun>,
-    /// NCCL's lines, those of files without a table included.
+    /// Holds NCCL's lines, those of files without a table included.
     pub debug: DebugLog,
 }
 
 /// A system by its own description, and as it should be.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// All PCIe links as fast as their like.
+    /// Has all PCIe links as fast as their like.
     pub system: System,
-    /// What differs.
+    /// Lists what differs.
     pub narrow: Vec<MendedLink>,
-    /// The description.
+    /// Holds the description.
     pub described: Arc<System>,
 }
 
@@ -78,8 +79,8 @@ impl From<Run> for Subject {
 
 /// The runs of all files.
 ///
-/// NCCL's lines that stand alone, as each rank writes them into a file of its own, belong to the runs that measured
-/// something, where these say nothing themselves. Else they are one run.
+/// NCCL's lines may stand alone, as each rank writes them into a file of its own. They belong to
+/// the runs that measured something, where these say nothing themselves. Else they are one run.
 #[must_use]
 pub fn subjects(evidence: &Evidence) -> Vec<Subject> {
     let mut alone: Option<DebugLog> = None;
@@ -136,8 +137,8 @@ impl Subject {
         })
     }
 
-    /// How NCCL runs where nobody sets anything, with the version, the processes and the numbers of the run; what `asked`
-    /// says stays.
+    /// Says how NCCL runs where nobody sets anything, with the version, the processes and the
+    /// numbers of the run. Settings that `asked` has stay.
     #[must_use]
     pub fn stock(&self, asked: &Settings) -> Settings {
         let told = self.tests.as_ref().map_or(*asked, |it| it.with_what_ran(asked));
@@ -199,7 +200,7 @@ impl Subject {
 }
 
 impl Hints {
-    /// Those of a run.
+    /// Gives those of a run.
     #[must_use]
     pub fn of(subject: &Subject) -> Self {
         let (tests, log) = (subject.tests.as_ref(), &subject.debug);

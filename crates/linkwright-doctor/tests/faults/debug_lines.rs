@@ -7,26 +7,26 @@ use super::run::Run;
 use super::said::{Connection, Hop, Said};
 use super::topology_lines;
 
-/// The addresses of a server's GPUs on its bus.
+/// Lists the addresses of a server's GPUs on its bus.
 pub const BUSES: [u32; 8] = [0x07, 0x0f, 0x47, 0x4e, 0x87, 0x90, 0xb7, 0xbd];
 
-/// The name of a server.
+/// Gives the name of a server.
 pub fn host(server: usize) -> String {
     format!("node-{server}")
 }
 
-/// The number of a rank's process.
+/// Gives the number of a rank's process.
 pub fn pid(rank: usize) -> usize {
     41_200 + 7 * rank
 }
 
-/// The server of a GPU, and its number there.
+/// Gives the server of a GPU, and its number there.
 pub fn place(run: &Run, gpu: usize) -> (usize, usize) {
     let place = run.system.gpu(gpu as u32);
     (place.server as usize, place.index as usize)
 }
 
-/// Collects lines of one rank after the other.
+/// Writes lines of one rank after the other.
 struct Writer<'a> {
     run: &'a Run,
     said: &'a Said,

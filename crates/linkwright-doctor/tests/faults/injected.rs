@@ -17,7 +17,7 @@ pub struct Fault {
     pub run: Run,
 }
 
-/// All of them.
+/// Gives all of them.
 pub fn all() -> Vec<Fault> {
     let mut found = of_interfaces();
     found.extend(of_gpudirect());

@@ -1,7 +1,8 @@
-//! Logs from systems with faults, and what the doctor names: the injected fault, and nothing on sound systems.
+//! Writes logs from systems with faults, and checks what the doctor names. It names the injected
+//! fault, and nothing on sound systems.
 //!
-//! A fault is injected into the system or the settings, the collective is played there, times get noise, and nccl-tests' and
-//! NCCL's lines are written by the forms of four releases.
+//! A fault is injected into the system or the settings, and the collective is played there. Times
+//! get noise. The lines of nccl-tests and NCCL are written by the forms of four releases.
 
 mod debug_lines;
 mod forms;
@@ -27,7 +28,7 @@ use injected::Fault;
 use run::Run;
 use said::Said;
 
-/// What a run's files say, as one text.
+/// Gives what a run's files say, as one text.
 fn text(run: &Run) -> String {
     let mut text = table_lines::head(run);
     if run.is_debugged {
@@ -39,7 +40,7 @@ fn text(run: &Run) -> String {
     text + &table_lines::table(run)
 }
 
-/// What the doctor says of a run's files.
+/// Gives what the doctor says of a run's files.
 fn verdict(run: &Run) -> Verdict {
     verdict_of(run, &text(run))
 }
@@ -53,7 +54,7 @@ fn verdict_of(run: &Run, text: &str) -> Verdict {
     judge(&subject.case(&machine, &run.gpus, run.collective, &asked)).unwrap()
 }
 
-/// What a fault costs at the largest size.
+/// Gives what a fault costs at the largest size.
 fn cost(fault: &Fault) -> f64 {
     let most = [*fault.run.rows().last().unwrap()];
     let mut sound = fault.run.sound();

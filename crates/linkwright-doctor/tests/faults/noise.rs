@@ -1,4 +1,4 @@
-//! Noise of measurements, from a seed.
+//! Makes noise of measurements from a seed.
 
 /// Draws numbers: `SplitMix64` of Steele, Lea and Flood (OOPSLA 2014).
 pub struct Noise(pub u64);
@@ -12,7 +12,7 @@ impl Noise {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to 1.
+    /// Gives a number from 0 up to 1.
     fn part(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

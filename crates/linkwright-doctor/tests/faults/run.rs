@@ -1,4 +1,4 @@
-//! A run on a system that may be at fault, and what it takes.
+//! Holds a run on a system that may be at fault, and times it.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use linkwright_system::system::{
 
 use super::noise::Noise;
 
-/// Times of one size differ by so much from run to run, as the deviation of their logarithm.
+/// Is the spread of times of one size from run to run, as the deviation of their logarithm.
 const NOISE: f64 = 0.035;
 
-/// Wires that carry less than they say.
+/// Names wires that carry less than they say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slow {
-    /// All of one GPU.
+    /// Names all wires of one GPU.
     Gpu(usize),
-    /// Those of network interfaces of one server.
+    /// Names those of network interfaces of one server.
     UplinksOf(usize),
-    /// Those of all network interfaces.
+    /// Names those of all network interfaces.
     Uplinks,
 }
 
-/// A run of nccl-tests.
+/// Holds a run of nccl-tests.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The system as its owner believes it to be.
@@ -41,7 +41,7 @@ pub struct Run {
     pub settings: Settings,
     /// The smallest size and the largest; each is four times the one before.
     pub sizes: [u64; 2],
-    /// What carries less, and which part of what it should.
+    /// Says what carries less, and which part of what it should.
     pub slow: Option<(Slow, f64)>,
     /// NCCL's variables, as they are set.
     pub variables: Vec<(&'static str, String)>,
@@ -53,7 +53,7 @@ pub struct Run {
     pub is_far: bool,
     /// Whether the driver refuses access between GPUs.
     pub refuses_peers: bool,
-    /// Whether the driver or the fabric manager offers no multicast.
+    /// Tells whether the driver or the fabric manager offers no multicast.
     pub lacks_multicast: bool,
     /// Whether `NCCL_DEBUG_SUBSYS` has GRAPH.
     pub shows_graph: bool,
@@ -67,7 +67,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A sound run of an all-reduce: servers of a preset on one switch, each rank a process.
+    /// Makes a sound run of an all-reduce: servers of a preset on one switch, each rank a process.
     pub fn of(preset: &str, servers: u32, release: &str, seed: u64) -> Self {
         let sound = match servers {
             1 => alone(preset),
@@ -101,19 +101,19 @@ impl Run {
         }
     }
 
-    /// Its release.
+    /// Gives its release.
     pub fn release(&self) -> String {
         self.settings.version.unwrap().to_string()
     }
 
-    /// Its sizes.
+    /// Gives its sizes.
     pub fn rows(&self) -> Vec<Bytes> {
         let [least, most] = self.sizes;
         let sizes = std::iter::successors(Some(least), |size| Some(size * 4));
         sizes.take_while(|size| *size <= most).map(Bytes).collect()
     }
 
-    /// The same on the sound system, with nothing set.
+    /// Gives the same on the sound system, with nothing set.
     pub fn sound(&self) -> Self {
         let settings = Settings {
             version: self.settings.version,
@@ -123,7 +123,7 @@ impl Run {
         Self { system: self.sound.clone(), slow: None, settings, ..self.clone() }
     }
 
-    /// What the model takes of it, without noise.
+    /// Gives what the model takes of it, without noise.
     pub fn played(&self) -> Vec<Expectation> {
         self.played_at(&self.rows())
     }
@@ -137,7 +137,7 @@ impl Run {
         found.unwrap().rows
     }
 
-    /// Seconds of each size, twice: for a result of its own, and in place.
+    /// Gives seconds of each size, twice: for a result of its own, and in place.
     pub fn measured(&self) -> Vec<(Expectation, [f64; 2])> {
         let mut noise = Noise(self.seed);
         let mut time = |row: &Expectation| row.time.as_seconds() * noise.factor(NOISE);
@@ -179,7 +179,7 @@ impl Run {
     }
 }
 
-/// Gb/s of each interface of a preset.
+/// Gives Gb/s of each interface of a preset.
 pub fn gigabits(preset: &str) -> u64 {
     match preset {
         "dgx1-v100" | "dgx2" => 100,

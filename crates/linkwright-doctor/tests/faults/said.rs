@@ -1,4 +1,4 @@
-//! What NCCL's ranks find and set up in a run, of which they tell.
+//! Says what NCCL's ranks find and set up in a run, as far as they tell it.
 
 use linkwright_collectives::collectives::Collective;
 use linkwright_collectives::collectives::baselines::{
@@ -18,7 +18,7 @@ pub enum Hop {
     Receives { interface: u32, gpudirect: bool },
 }
 
-/// A line of a channel.
+/// Holds a line of a channel.
 #[derive(Debug, Clone)]
 pub struct Connection {
     pub channel: usize,
@@ -27,15 +27,15 @@ pub struct Connection {
     pub hop: Hop,
 }
 
-/// What is found and set up.
+/// Says what is found and set up.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// The names of each server's interfaces by NCCL's numbers.
     pub interfaces: Vec<Vec<String>>,
-    /// The ring of each channel, by ranks.
+    /// Lists the ring of each channel, by ranks.
     pub rings: Vec<Vec<usize>>,
     pub connections: Vec<Connection>,
-    /// Of rings and trees, and of NVLS.
+    /// Counts those of rings and trees, and of NVLS.
     pub channels: [u32; 2],
     /// Whether the switches could reduce.
     pub has_multicast: bool,

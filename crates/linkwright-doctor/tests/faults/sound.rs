@@ -1,10 +1,10 @@
-//! Systems without any fault.
+//! Makes systems without any fault.
 
 use linkwright_collectives::collectives::Collective;
 
 use super::run::Run;
 
-/// All of them: one to eight servers of seven kinds of GPU.
+/// Gives all of them: one to eight servers of seven kinds of GPU.
 pub fn all() -> Vec<Run> {
     let (reduce, gather, scatter) =
         (Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter);

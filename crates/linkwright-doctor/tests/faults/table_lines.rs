@@ -1,8 +1,9 @@
 //! Writes what nccl-tests prints.
 //!
-//! With 2.18 and 2.23 it is v2.13.9 (`src/common.cu`): head 875, ranks 895, heading 978 to 982, rows 555 and 602, end
-//! 1055 to 1057. With 2.27 and 2.30 it is v2.19.6 (`src/util.cu`): head 623 to 625, ranks 687, heading 756 to 759, rows 457
-//! and 508, end 777 to 780.
+//! With 2.18 and 2.23 it is v2.13.9 (`src/common.cu`). That has the head in line 875, ranks in 895
+//! and the heading in 978 to 982. It has rows in 555 and 602, and the end in 1055 to 1057. With
+//! 2.27 and 2.30 it is v2.19.6 (`src/util.cu`). That has the head in 623 to 625, ranks in 687 and
+//! the heading in 756 to 759. It has rows in 457 and 508, and the end in 777 to 780.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use linkwright_collectives::collectives::Collective;
 use super::debug_lines::{BUSES, host, place};
 use super::run::Run;
 
-/// The head, before any line of NCCL.
+/// Writes the head, before any line of NCCL.
 pub fn head(run: &Run) -> String {
     let [least, most] = run.sizes;
     let mut text = String::new();
@@ -43,7 +44,7 @@ pub fn head(run: &Run) -> String {
     text
 }
 
-/// The heading, the rows and the end.
+/// Writes the heading, the rows and the end.
 pub fn table(run: &Run) -> String {
     let of_new = is_new(&run.release());
     let wide = if of_new { 6 } else { 5 };
@@ -94,7 +95,7 @@ pub fn table(run: &Run) -> String {
     text
 }
 
-/// v2.13.9, `src/common.cu` 546 to 553; v2.19.6, `src/util.cu` 485 to 490.
+/// Follows v2.13.9, `src/common.cu` 546 to 553, and v2.19.6, `src/util.cu` 485 to 490.
 fn microseconds(time: f64, of_new: bool) -> String {
     let digits = match time {
         _ if of_new => [2, 1, 0].into_iter().find(|it| format!("{time:.*}", *it).len() <= 7),

@@ -85,7 +85,7 @@ pub struct LinkGraph {
 pub enum LinkGraphError {
     /// An id that the machine does not have.
     UnknownGpu {
-        /// The id.
+        /// Is the id.
         gpu: usize,
         /// The machine's name.
         machine: String,

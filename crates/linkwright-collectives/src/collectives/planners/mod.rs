@@ -2,7 +2,7 @@
 //!
 //! - [`link_graph`]: the links that a job was given
 //! - [`mod@plan`]: the question, the planners, and the plans with which they answer
-//! - [`certificate`]: why a plan's optimum is one, and what verifies that
+//! - [`certificate`] proves that a plan's optimum is one, and verifies that
 //! - [`lowering`]: trees, rings and paths as steps
 //! - [`mpi`]: MPI's algorithms
 

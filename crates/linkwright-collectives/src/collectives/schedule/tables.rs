@@ -1,4 +1,4 @@
-//! Schedules and their timings as columns.
+//! Gives schedules and their timings as columns.
 
 use crate::system::System;
 use crate::table::Table;
@@ -33,7 +33,7 @@ pub fn link_loads(system: &System, timing: &Timing) -> Table {
         )
 }
 
-/// One row per timing, with the columns of nccl-tests.
+/// Makes one row per timing, with the columns of nccl-tests.
 #[must_use]
 pub fn sweep(timings: &[Timing]) -> Table {
     let real = |of: fn(&Timing) -> f64| timings.iter().map(of).collect::<Vec<f64>>();

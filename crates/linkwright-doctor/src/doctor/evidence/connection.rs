@@ -23,14 +23,14 @@ pub enum Transport {
         interface: u32,
         /// Another GPU of this rank sends in its place (`NET/IB/0(3)`), under PXN.
         through: Option<u32>,
-        /// Interfaces read and write the memory of GPUs (`GDRDMA`).
+        /// Tells whether interfaces read and write the memory of GPUs (`GDRDMA`).
         gpudirect: bool,
     },
     /// The network reduces (`COLLNET/...`).
     CollNet,
 }
 
-/// A way of one rank's connections.
+/// Names a way of one rank's connections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Connection {
     /// This rank printed it: the sender, or the receiver of a connection that comes over a network.

@@ -37,32 +37,34 @@ pub struct Interfaces {
 /// How many channels a communicator has (`16 coll channels, ... nvls channels, ...`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channels {
-    /// For rings and trees.
+    /// Counts those for rings and trees.
     pub collective: u32,
-    /// For reduction in NVSwitches.
+    /// Counts those for reduction in NVSwitches.
     pub nvls: u32,
-    /// For exchanges of pairs.
+    /// Counts those for exchanges of pairs.
     pub pairs: u32,
     /// The line says so.
     pub line: Line,
 }
 
-/// A graph that NCCL's search found (`Pattern 4, crossNic 0, nChannels 12, bw 20.0/20.0, type NVL/PIX, ...`).
+/// Holds a graph that NCCL's search found (`Pattern 4, crossNic 0, nChannels 12, bw 20.0/20.0, type
+/// NVL/PIX, ...`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchedGraph {
-    /// NCCL's number of the pattern: 1 to 3 trees, 4 a ring, 5 NVLS.
+    /// Is NCCL's number of the pattern: 1 to 3 trees, 4 a ring, 5 NVLS.
     pub pattern: u32,
     /// How many channels were found.
     pub channels: u32,
-    /// GB/s of a channel within a server.
+    /// Is in GB/s of a channel within a server.
     pub inside: f64,
-    /// GB/s of a channel between servers.
+    /// Is in GB/s of a channel between servers.
     pub between: f64,
     /// The worst path between GPUs, as NCCL names it: `NVL`, `PIX`, `PHB`, `SYS`.
     pub path_inside: String,
-    /// The worst path to an interface.
+    /// Names the worst path to an interface.
     pub path_between: String,
-    /// What each channel goes through, as NCCL names it: `NET/0`, `GPU/1`, or numbers of ranks.
+    /// Lists the places that each channel goes through, as NCCL names them: `NET/0`, `GPU/1`, or
+    /// numbers of ranks.
     pub paths: Vec<Vec<String>>,
     /// The line says so.
     pub line: Line,
@@ -83,12 +85,12 @@ pub struct TopologyLine {
     pub line: Line,
 }
 
-/// What ran for a size (`AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}`).
+/// Says what ran for a size (`AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// NCCL's name of the algorithm; numbers of old releases are translated.
     pub algorithm: String,
-    /// NCCL's name of the protocol.
+    /// Is NCCL's name of the protocol.
     pub protocol: String,
     /// How many channels, where the line says it.
     pub channels: Option<u32>,
@@ -107,22 +109,22 @@ pub struct DirectRefusal {
     pub line: Line,
 }
 
-/// A warning, how often it came, and where first.
+/// Holds a warning, how often it came, and where first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// How many lines say it, of all ranks.
     pub count: u64,
-    /// The first of them.
+    /// Is the first of them.
     pub line: Line,
 }
 
-/// What NCCL says of one job, of all its ranks together.
+/// Holds what NCCL says of one job, of all its ranks together.
 ///
-/// Each fact keeps the first line that states it. Collections are bounded: what goes beyond is counted in
-/// `skipped`.
+/// Each fact keeps the first line that states it. Collections are bounded; items beyond the bounds
+/// are counted in `skipped`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DebugLog {
-    /// NCCL's or RCCL's version, without the part on CUDA.
+    /// Is NCCL's or RCCL's version, without the part on CUDA.
     pub version: Option<(String, Line)>,
     /// How many ranks the largest communicator has. Facts of places, channels, rings, graphs and connections are its own.
     pub ranks: Option<u32>,
@@ -138,35 +140,35 @@ pub struct DebugLog {
     pub variables: BTreeMap<String, (String, Line)>,
     /// The network that was chosen (`Using network IB`).
     pub network: Option<(String, Line)>,
-    /// What each host uses of interfaces, by the host's name.
+    /// Says what each host uses of interfaces, by the host's name.
     pub interfaces: BTreeMap<String, Interfaces>,
     /// The first line that finds no InfiniBand or RoCE (`NET/IB : No device found.`).
     pub no_interface: Option<Line>,
     /// Whether GPUDirect RDMA works with an interface, by its name (`GPU Direct RDMA Enabled for HCA 0 'mlx5_0'`).
     pub gpudirect: BTreeMap<String, (bool, Line)>,
-    /// What does not reach what directly.
+    /// Lists what does not reach what directly.
     pub refusals: Vec<DirectRefusal>,
-    /// The ways of all connections.
+    /// Holds the ways of all connections.
     pub connections: Connections,
     /// How many channels there are.
     pub channels: Option<Channels>,
     /// The ring of each channel, by ranks, as far as rank 0 prints them.
     pub rings: BTreeMap<u32, (Vec<u32>, Line)>,
-    /// The first line that states a tree (`Trees [0] 1/-1/-1->0->-1`).
+    /// Is the first line that states a tree (`Trees [0] 1/-1/-1->0->-1`).
     pub trees: Option<Line>,
     /// Whether NVSwitches can reduce (`NVLS multicast support is available`).
     pub nvls: Option<(bool, Line)>,
-    /// What NCCL's search found.
+    /// Lists what NCCL's search found.
     pub graphs: Vec<SearchedGraph>,
-    /// NCCL's print of the topology of one server.
+    /// Holds NCCL's print of the topology of one server.
     pub topology: Vec<TopologyLine>,
-    /// What ran, by NCCL's name of the collective and the bytes as NCCL counts them.
+    /// Says what ran, by NCCL's name of the collective and the bytes as NCCL counts them.
     pub choices: BTreeMap<(String, u64), Choice>,
     /// Plug-ins that were loaded, by kind (`NET`, `TUNER`, `PROFILER`).
     pub plugins: BTreeMap<String, (String, Line)>,
-    /// What ran and is not modelled.
+    /// Lists what ran and is not modelled.
     pub unmodelled: BTreeMap<Unmodelled, Line>,
-    /// Warnings by their text without numbers.
+    /// Holds warnings by their text without numbers.
     pub warnings: BTreeMap<String, Warning>,
     /// Lines of NCCL that were understood.
     pub read: u64,

@@ -14,15 +14,15 @@ use crate::system::System;
 /// A file is of one of these formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Format {
-    /// What a job printed: nccl-tests, lines of `NCCL_DEBUG`, or both.
+    /// Is what a job printed: nccl-tests, lines of `NCCL_DEBUG`, or both.
     Log,
-    /// What describes a machine: NCCL's topology, or the matrix of `nvidia-smi topo -m` and its like.
+    /// Describes a machine: NCCL's topology, or the matrix of `nvidia-smi topo -m` and its like.
     Machine,
-    /// NCCL's dump of the graphs that it found.
+    /// Is NCCL's dump of the graphs that it found.
     Graphs,
-    /// NCCL Inspector's lines of JSON.
+    /// Holds NCCL Inspector's lines of JSON.
     Inspector,
-    /// NCCL Inspector's metrics for Prometheus.
+    /// Holds NCCL Inspector's metrics for Prometheus.
     InspectorPrometheus,
     /// Matrices of what pairs of GPUs reach.
     Pairs,
@@ -35,41 +35,41 @@ pub struct ReadFile {
     pub name: String,
     /// It is of this format.
     pub format: Format,
-    /// It has so many lines.
+    /// Counts its lines.
     pub lines: u64,
-    /// It has so many bytes.
+    /// Counts its bytes.
     pub bytes: u64,
     /// Lines that look like those of the format, and could not be read.
     pub skipped: u64,
-    /// What a person should know, with the line that it is about.
+    /// Says what a person should know, with the line that it is about.
     pub notes: Vec<(u64, String)>,
 }
 
-/// A job: what it measured, and what NCCL said of it.
+/// Holds a job, with its measurements and with NCCL's lines on it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Run {
     /// The table of nccl-tests, where there is one.
     pub tests: Option<NcclTestsLog>,
-    /// NCCL's lines.
+    /// Holds NCCL's lines.
     pub debug: DebugLog,
 }
 
-/// A graph of NCCL's dump (`<graph id="0" pattern="4" nchannels="12" speedintra="20" ...>`).
+/// Holds a graph of NCCL's dump (`<graph id="0" pattern="4" nchannels="12" speedintra="20" ...>`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
-    /// NCCL's number of the graph: 0 rings, 1 trees, 2 CollNet, 3 NVLS.
+    /// Is NCCL's number of the graph: 0 rings, 1 trees, 2 CollNet, 3 NVLS.
     pub id: u32,
-    /// NCCL's number of the pattern.
+    /// Is NCCL's number of the pattern.
     pub pattern: u32,
     /// How many channels it has.
     pub channels: u32,
-    /// GB/s of a channel within a server.
+    /// Is in GB/s of a channel within a server.
     pub inside: f64,
-    /// GB/s of a channel between servers.
+    /// Is in GB/s of a channel between servers.
     pub between: f64,
     /// The worst path between GPUs, as NCCL names it.
     pub path_inside: String,
-    /// The worst path to an interface.
+    /// Names the worst path to an interface.
     pub path_between: String,
     /// The line says so.
     pub line: Line,
@@ -84,21 +84,21 @@ pub struct PairMatrices {
     pub text: String,
 }
 
-/// What all files say.
+/// Holds what all files say.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Evidence {
-    /// The files, in the order of reading.
+    /// Lists the files, in the order of reading.
     pub files: Vec<ReadFile>,
-    /// The jobs, in the order of their files and lines.
+    /// Lists the jobs, in the order of their files and lines.
     pub runs: Vec<Run>,
-    /// What NCCL Inspector measured.
+    /// Holds what NCCL Inspector measured.
     pub inspector: Vec<InspectorRun>,
     /// Its operations: a rank of each may stand in another file.
     pub inspected: Inspected,
     /// Machines, with the names of their files.
     pub machines: Vec<(String, Arc<System>)>,
-    /// Graphs of NCCL's dumps.
+    /// Holds graphs of NCCL's dumps.
     pub graphs: Vec<Graph>,
-    /// Files of matrices of pairs.
+    /// Holds files of matrices of pairs.
     pub pairs: Vec<PairMatrices>,
 }

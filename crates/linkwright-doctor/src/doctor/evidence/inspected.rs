@@ -13,7 +13,7 @@ const MOST_GROUPS: usize = 1 << 10;
 const MOST_HOSTS: usize = 1 << 10;
 const MOST_SIZES: usize = 1 << 12;
 
-/// What one rank reports of an operation.
+/// Holds what one rank reports of an operation.
 pub(in crate::doctor) struct Report<'a> {
     pub communicator: &'a str,
     pub collective: &'a str,
@@ -21,23 +21,24 @@ pub(in crate::doctor) struct Report<'a> {
     pub nodes: Option<u32>,
     pub host: &'a str,
     pub timing: &'a str,
-    /// Least and most bytes of one rank, as NCCL counts them.
+    /// Holds the least and most bytes of one rank, as NCCL counts them.
     pub bytes: (u64, u64),
-    /// In seconds.
+    /// Is in seconds.
     pub time: f64,
 }
 
-/// Operations of one size.
+/// Holds operations of one size.
 #[derive(Debug, Clone, PartialEq)]
 struct Size {
     line: Line,
-    /// Fastest rank's time and number of reports of each operation, by its sequence number.
+    /// Holds the fastest rank's time and the number of reports of each operation, by its sequence
+    /// number.
     operations: BTreeMap<u64, (f64, u32)>,
     /// The fastest mean, and the number of means, where a file has no operations.
     mean: Option<(f64, u64)>,
 }
 
-/// A collective on a communicator.
+/// Holds a collective on a communicator.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Group {
     nodes: Option<u32>,
@@ -46,16 +47,16 @@ struct Group {
     sizes: BTreeMap<(u64, u64), Size>,
 }
 
-/// What was reported so far.
+/// Holds what was reported so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inspected {
-    /// By communicator, collective and number of ranks.
+    /// Is keyed by communicator, collective and number of ranks.
     groups: BTreeMap<(String, String, u32), Group>,
     versions: BTreeSet<String>,
     operations: usize,
-    /// Operations are kept where so many bits of their number's hash are zero.
+    /// Keeps operations whose number's hash has this many zero bits.
     thinned: u32,
-    /// Reports beyond the bounds.
+    /// Counts reports beyond the bounds.
     left_out: u64,
 }
 
@@ -148,7 +149,7 @@ impl Inspected {
         }
     }
 
-    /// What was measured so far.
+    /// Gives what was measured so far.
     pub(in crate::doctor) fn runs(&self) -> Vec<InspectorRun> {
         let runs = self.groups.iter().map(|((communicator, collective, ranks), group)| {
             let rows = group.sizes.iter().filter_map(|(bytes, size)| row(*bytes, size)).collect();

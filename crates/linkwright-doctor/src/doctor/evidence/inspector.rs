@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line::Line;
 
-/// What operations of one size took.
+/// Says what operations of one size took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InspectorRow {
     /// The data has this number of bytes, as nccl-tests counts it: of all ranks for all-gather and reduce-scatter.
@@ -15,20 +15,21 @@ pub struct InspectorRow {
     pub most: u64,
     /// How many operations were measured.
     pub count: u64,
-    /// Seconds of the fastest rank: the median over the operations. Slower ranks wait for others within their time.
+    /// Is in seconds of the fastest rank: the median over the operations. Slower ranks wait for
+    /// others within their time.
     pub time: f64,
-    /// Seconds of the fastest operation.
+    /// Is in seconds of the fastest operation.
     pub least: f64,
     /// Ranks that reported the operation that has most reports.
     pub reports: u32,
-    /// The first line of this size.
+    /// Is the first line of this size.
     pub line: Line,
 }
 
-/// What NCCL Inspector measured of one collective on one communicator.
+/// Holds what NCCL Inspector measured of one collective on one communicator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InspectorRun {
-    /// NCCL's name of the collective: `AllReduce`.
+    /// Is NCCL's name of the collective: `AllReduce`.
     pub collective: String,
     /// The communicator, as the file names it.
     pub communicator: String,
@@ -36,10 +37,10 @@ pub struct InspectorRun {
     pub ranks: u32,
     /// How many hosts it spans, where the file says it.
     pub nodes: Option<u32>,
-    /// The hosts that reported.
+    /// Names the hosts that reported.
     pub hosts: BTreeSet<String>,
     /// How times were taken: `kernel_gpu`, `kernel_cpu` or `collective_cpu`.
     pub timing: BTreeSet<String>,
-    /// What was measured, by size.
+    /// Holds what was measured, by size.
     pub rows: Vec<InspectorRow>,
 }

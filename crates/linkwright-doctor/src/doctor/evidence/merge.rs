@@ -15,8 +15,8 @@ impl DebugLog {
         self.graphs.clear();
     }
 
-    /// Takes over what another file says of the same job. What both state is kept as it stands here. Facts of the
-    /// larger communicator stay, and lines of the smaller count as others.
+    /// Takes over what another file says of the same job. Facts that both state are kept as they
+    /// stand here. Facts of the larger communicator stay, and lines of the smaller count as others.
     pub fn merge(&mut self, mut other: Self) {
         let is_same = match (self.ranks, other.ranks) {
             (Some(own), Some(others)) => own == others && self.communicator == other.communicator,

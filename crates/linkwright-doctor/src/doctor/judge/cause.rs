@@ -9,9 +9,9 @@ use crate::doctor::evidence::Line;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Servers exchange over TCP.
+    /// Has servers that exchange over TCP, which is slow.
     Tcp,
-    /// Some network interfaces carry nothing.
+    /// Has some network interfaces that carry nothing.
     InterfaceUnused,
     /// GPUs use interfaces that are far from them.
     WrongInterface,
@@ -46,7 +46,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Every cause.
+    /// Lists every cause.
     pub const ALL: [Self; 17] = [
         Self::Tcp,
         Self::InterfaceUnused,
@@ -92,20 +92,20 @@ impl Cause {
     }
 }
 
-/// A cause that may be at work, and what it changes.
+/// Holds a cause that may be at work, and what it changes.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// What it is.
+    /// Says what it is.
     pub cause: Cause,
     /// A sentence says what is at work.
     pub text: String,
     /// The line that states it; None where only times can tell.
     pub line: Option<Line>,
-    /// What it changes; None where the model lacks it.
+    /// Says what it changes; None where the model lacks it.
     pub change: Option<Change>,
     /// Whether what it changes was fitted to the times.
     pub is_fitted: bool,
-    /// The setting or the part to look at.
+    /// Names the setting or the part to look at.
     pub look: String,
     /// The command that shows it.
     pub command: String,

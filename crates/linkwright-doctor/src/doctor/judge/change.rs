@@ -1,4 +1,4 @@
-//! Changes of a system and of its settings, and what a collective takes then.
+//! Changes a system and its settings, and times a collective then.
 
 use super::mended::narrowed;
 use crate::collectives::Collective;
@@ -11,11 +11,11 @@ use crate::units::Bytes;
 /// The wires that carry less than they should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WornPart {
-    /// All wires of a GPU, by its id.
+    /// Names all wires of a GPU, by its id.
     Gpu(usize),
-    /// The wires of network interfaces.
+    /// Names the wires of network interfaces.
     Network,
-    /// The wires between GPUs: NVLink or xGMI, else PCIe.
+    /// Names the wires between GPUs: NVLink or xGMI, else PCIe.
     BetweenGpus,
 }
 
@@ -26,21 +26,21 @@ pub struct Worn {
     pub server: Option<usize>,
     /// These wires do.
     pub part: WornPart,
-    /// They carry this part, above 0 and at most 1.
+    /// Is the part that they carry, above 0 and at most 1.
     pub share: f64,
 }
 
-/// What a cause changes.
+/// Says what a cause changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// NCCL runs under these settings.
     pub settings: Settings,
     /// These parts are absent, by the names of [`System::without`].
     pub without: Vec<String>,
-    /// These wires carry less.
+    /// Lists wires that carry less.
     pub worn: Vec<Worn>,
-    /// The PCIe link of these GPUs and interfaces, by their names on every server, carries a part of what it should, and
-    /// the library knows it.
+    /// Lists GPUs and interfaces, by their names on every server, whose PCIe link carries a part of
+    /// what it should. The library knows it.
     pub narrow: Vec<(String, f64)>,
     /// The system is as its own description has it.
     pub as_described: bool,
@@ -78,13 +78,13 @@ impl Diagnose for ChangeError {
 /// The job that a change is played on.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// The system.
+    /// Is the system.
     pub system: &'a System,
     /// The system as its own description has it.
     pub described: &'a System,
-    /// The job's GPUs.
+    /// Lists the job's GPUs.
     pub gpus: &'a [usize],
-    /// What is run.
+    /// Names what is run.
     pub collective: Collective,
 }
 

@@ -12,7 +12,7 @@ const MOST: f64 = 6.0;
 /// A row's time beside what is expected of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Against {
-    /// The natural logarithm of measured over expected time.
+    /// Is the natural logarithm of measured over expected time.
     pub off: f64,
     /// How far it may be off: that of the expected time's own error.
     pub error: f64,
@@ -54,7 +54,7 @@ pub(super) fn misfit(rows: &[Against]) -> f64 {
     rows.iter().map(of).sum::<f64>() / rows.len() as f64
 }
 
-/// The median of measured over expected times.
+/// Gives the median of measured over expected times.
 pub(super) fn median_ratio(rows: &[Against]) -> Option<f64> {
     let mut off: Vec<f64> = rows.iter().map(|row| row.off).collect();
     off.sort_by(f64::total_cmp);

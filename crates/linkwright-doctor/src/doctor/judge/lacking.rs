@@ -6,7 +6,7 @@ use crate::doctor::evidence::Line;
 /// The plug-ins that choose, or carry data, as the model does not know.
 const UNKNOWN: [&str; 1] = ["TUNER"];
 
-/// What ran that the model lacks, or elsewhere, and the line that says so.
+/// Says what ran that the model lacks, or elsewhere, and gives the line that says so.
 pub(super) fn lacking(case: &Case<'_>) -> Option<(String, Option<Line>)> {
     if let Some(other) = &case.other_machine {
         return Some((other.clone(), None));

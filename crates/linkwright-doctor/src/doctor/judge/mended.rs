@@ -1,4 +1,4 @@
-//! Finds PCIe links that are slower than those of like devices, and mends them.
+//! Finds PCIe links that are slower than their like, and mends them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,9 +13,9 @@ use crate::units::Bandwidth;
 pub struct MendedLink {
     /// The device below it has this name.
     pub device: String,
-    /// GB/s in a direction, as described.
+    /// Is in GB/s in a direction, as described.
     pub was: f64,
-    /// GB/s of its like.
+    /// Is in GB/s of its like.
     pub like: f64,
 }
 
@@ -30,7 +30,8 @@ impl fmt::Display for MendedLink {
     }
 }
 
-/// The system with each PCIe link of a GPU or an interface as fast as the fastest of its like, and what differs.
+/// Gives the system with each PCIe link of a GPU or an interface as fast as the fastest of its
+/// like. It lists the links that differ.
 ///
 /// GPUs are like GPUs of the same model, and interfaces like interfaces of the same port speed.
 #[must_use]

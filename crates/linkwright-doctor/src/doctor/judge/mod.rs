@@ -1,8 +1,10 @@
-//! Judges a run: what was measured beside what should be, and the first cause that explains the gap.
+//! Judges a run. It compares what was measured with what should be, and names the first cause that
+//! explains the gap.
 //!
-//! A cause is a change of the settings or of the system ([`change`]). Those that lines of the files state, and
-//! those that no line rules out, are played as any expectation is; the one whose times are nearest to the
-//! measured ones is named first. Nothing is named where the times are as they should be.
+//! A cause is a change of the settings or of the system ([`change`]). Causes that lines of the
+//! files state, and those that no line rules out, are played as any expectation is. The one whose
+//! times are nearest to the measured ones is named first. Nothing is named where the times are as
+//! they should be.
 
 mod advice;
 mod case;

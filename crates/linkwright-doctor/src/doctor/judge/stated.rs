@@ -18,12 +18,12 @@ const LARGE: u64 = 16 << 20;
 const PCIE_TOLERANCE: f64 = 0.15;
 
 impl Candidate {
-    /// A cause that a line states.
+    /// Makes a cause that a line states.
     pub(super) fn stated(cause: Cause, text: String, line: &Line, change: Option<Change>) -> Self {
         Self { line: Some(line.clone()), ..Self::guessed(cause, text, change) }
     }
 
-    /// A cause that no line states.
+    /// Makes a cause that no line states.
     pub(super) fn guessed(cause: Cause, text: String, change: Option<Change>) -> Self {
         let (look, command) = advice(cause);
         let (look, command) = (look.to_owned(), command.to_owned());
@@ -175,7 +175,7 @@ fn pcie(case: &Case<'_>) -> Option<Candidate> {
     [Kind::Gpu, Kind::Interface].into_iter().find_map(|kind| narrow_line(case, kind))
 }
 
-/// What hangs on a PCIe link.
+/// Says what hangs on a PCIe link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Gpu,

@@ -17,10 +17,10 @@ const USUAL_SPEEDS: [u32; 6] = [10_000, 25_000, 40_000, 50_000, 100_000, 200_000
 /// Interfaces are counted at this size where nothing was measured.
 const USUAL_SIZE: Bytes = Bytes(1 << 30);
 
-/// GB/s of a Mb/s.
+/// Converts Mb/s to GB/s.
 const GIGABYTES: f64 = 1.0 / 8_000.0;
 
-/// All of them; none on one server.
+/// Finds all of them; none on one server.
 pub(super) fn found(case: &Case<'_>) -> Vec<Candidate> {
     let of = |gpu: &usize| case.system.gpu(*gpu as u32).server;
     let servers: BTreeSet<u32> = case.gpus.iter().map(of).collect();
@@ -88,7 +88,7 @@ fn tcp(case: &Case<'_>) -> Vec<Candidate> {
     speeds.into_iter().map(of).collect()
 }
 
-/// The interfaces of the first server by NCCL's numbers, as devices of its template.
+/// Finds the interfaces of the first server by NCCL's numbers, as devices of its template.
 ///
 /// They are found by their names, or by their places where there are as many. None where neither tells.
 fn numbered<'a>(case: &Case<'a>) -> Option<(&'a Server, BTreeMap<u32, usize>, &'a Line)> {
@@ -111,7 +111,7 @@ fn numbered<'a>(case: &Case<'a>) -> Option<(&'a Server, BTreeMap<u32, usize>, &'
     Some((server, by_name.or_else(in_order)?, &listed.line))
 }
 
-/// The device of the first server's template that NCCL numbers so.
+/// Finds the device of the first server's template that NCCL numbers so.
 pub(super) fn interface(case: &Case<'_>, number: u32) -> Option<usize> {
     let place = case.system.gpu(case.gpus[0] as u32);
     let nics = case.system.kind_of(place.server).nics();
@@ -255,7 +255,7 @@ fn gpudirect(case: &Case<'_>) -> Option<Candidate> {
     let shown = shown.filter(|_| !some);
     let shown = shown.map(|(.., line)| ("connections say NET without GDRDMA".to_owned(), line));
     let by_lines = set.or(disabled).or(refused);
-    // What connections show is what ran, whatever was said before.
+    // Connections show what ran, whatever was said before.
     let (why, line) =
         if some { by_lines.filter(|_| !all_direct(log)) } else { by_lines.or(shown) }?;
     let text = format!("Interfaces do not reach GPUs' memory (GPUDirect RDMA): {why}");

@@ -15,16 +15,16 @@ use crate::collectives::baselines::{Expectation, Version, release_on};
 use crate::doctor::evidence::Line;
 use crate::units::Bytes;
 
-/// Bandwidth alone counts from here on.
+/// Is the size from which on bandwidth alone counts, so that it is large.
 const LARGE: Bytes = Bytes(64 << 20);
-/// What is asked of a cause where nothing was measured.
+/// Lists the sizes at which a cause is asked where nothing was measured.
 const UNMEASURED: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
 /// A cause explains a gap that leaves at most this part of it.
 const EXPLAINED: f64 = 0.5;
-/// A cause costs something from this ratio of times on.
+/// Is the ratio of times from which on a cause costs something.
 const COSTS: f64 = 1.1;
-/// A cause that a line states is named within the error of the expected times, too, where it costs this ratio of times and
-/// leaves at most half of the gap.
+/// Is the ratio of times from which on a cause is dear. A cause that a line states is then named
+/// within the error of the expected times, too. It must leave at most half of the gap.
 const DEAR: f64 = 1.15;
 /// Times that are off by this part of their errors, on the mean, are explained.
 const EXACT: f64 = 0.5;
@@ -32,14 +32,14 @@ const EXACT: f64 = 0.5;
 const ALIKE: f64 = 1.3;
 /// Times of small sizes are longer than any host's latency makes them from this ratio on.
 const FAR: f64 = 1.5;
-/// A release is old that takes so much longer than the newest.
+/// Is the ratio of times from which on a release is old, against the newest.
 const OLD: f64 = 1.25;
 /// A cause whose share was fitted has to be nearer by this part than one with nothing to fit.
 const FITTED: f64 = 0.7;
 /// A guess is named in the place of a stated cause where it leaves at most this part of what that leaves.
 const GUESSED: f64 = 0.2;
 
-/// What a verdict says.
+/// Says what a verdict finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -51,10 +51,10 @@ pub enum Kind {
     NoVerdict,
 }
 
-/// One size, measured and expected.
+/// Holds one size, measured and expected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedRow {
-    /// The data in bytes.
+    /// Is the data in bytes.
     pub size: u64,
     /// Seconds, as measured; None where nothing was.
     pub measured: Option<f64>,
@@ -66,49 +66,49 @@ pub struct JudgedRow {
     pub error: f64,
     /// Whether the measured time is as it should be.
     pub fits: bool,
-    /// What NCCL should run.
+    /// Names what NCCL should run.
     pub algorithm: &'static str,
-    /// With which protocol.
+    /// Names the protocol that NCCL should run it with.
     pub protocol: &'static str,
     /// The line that says what was measured.
     pub line: Option<Line>,
 }
 
-/// A cause beside the measured times.
+/// Holds a cause beside the measured times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedCause {
-    /// What it is.
+    /// Says what it is.
     pub cause: Cause,
     /// A sentence says what is at work.
     pub text: String,
-    /// The line that states it; None where only times tell.
+    /// Is the line that states it; None where only times tell.
     pub line: Option<Line>,
     /// Time over that of the sound system at the largest size; None where the model lacks the cause.
     pub cost: Option<f64>,
-    /// Bus bandwidth at the largest size with it, in GB/s.
+    /// Is the bus bandwidth at the largest size with it, in GB/s.
     pub bus_bandwidth: Option<f64>,
     /// The part of the gap that it explains, from 0 to 1; None where nothing was measured.
     pub explains: Option<f64>,
-    /// The setting or the part to look at.
+    /// Names the setting or the part to look at.
     pub look: String,
     /// The command that shows it.
     pub command: String,
 }
 
-/// A run, judged.
+/// Holds a run that was judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What it says.
+    /// Says what it finds.
     pub kind: Kind,
-    /// It in one sentence.
+    /// Says it in one sentence.
     pub headline: String,
-    /// The collective.
+    /// Names the collective.
     pub collective: &'static str,
-    /// How many ranks ran.
+    /// Counts the ranks that ran.
     pub ranks: usize,
     /// The library and the release that was asked: `NCCL 2.21`.
     pub library: String,
-    /// Each size.
+    /// Holds each size.
     pub rows: Vec<JudgedRow>,
     /// The causes that were looked at, the first one first.
     pub causes: Vec<JudgedCause>,
@@ -124,7 +124,7 @@ pub fn narrow_causes(links: &[MendedLink]) -> Vec<JudgedCause> {
 }
 
 impl JudgedCause {
-    /// A cause of which only its words are known.
+    /// Makes a cause whose words alone are known.
     fn unplayed(candidate: Candidate) -> Self {
         Self {
             cause: candidate.cause,
@@ -220,7 +220,8 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
     Ok(verdict(Kind::Healthy, headline, Vec::new()))
 }
 
-/// Whether a line states a dear cause whose times are nearer to the measured ones than those of a sound system.
+/// Tells whether a line states a dear cause whose times are nearer to the measured ones than a
+/// sound system's are.
 fn is_stated_gap(
     case: &Case<'_>,
     sound: &[Expectation],
@@ -289,7 +290,8 @@ fn of_gap(
     }
 }
 
-/// What is slow by itself, and times hardly tell apart: the likeliest first.
+/// Lists causes that are slow by themselves and that times hardly tell apart. The likeliest stands
+/// first.
 const SLOW: [(Cause, &str); 4] = [
     (Cause::SlowServer, "a slow network of one server"),
     (Cause::SlowNetwork, "a slow network of all servers"),
@@ -333,7 +335,7 @@ fn others_alike(first: &Played, played: &[Played], weight: impl Fn(&Played) -> f
 }
 
 impl Candidate {
-    /// Whether a file states it.
+    /// Tells whether a file states it.
     fn is_stated(&self) -> bool {
         self.line.is_some() || self.change.as_ref().is_some_and(|change| change.as_described)
     }
@@ -374,7 +376,7 @@ fn has_gap(case: &Case<'_>, gaps: &[Against]) -> bool {
     gaps.len() >= 4 && 3 * far >= gaps.len()
 }
 
-/// The rows of large sizes; of a run without these, that of the largest.
+/// Gives the rows of large sizes; of a run without these, that of the largest.
 fn large<'a>(case: &'a Case<'_>, gaps: &'a [Against]) -> impl Iterator<Item = Against> + 'a {
     let most = case.rows.iter().map(|row| row.size).max().unwrap_or_default();
     let from = LARGE.min(most);
@@ -408,7 +410,7 @@ fn played(
     candidates.into_iter().map(play).collect()
 }
 
-/// Time over that of the sound system at the largest size.
+/// Gives the time over that of the sound system at the largest size.
 fn cost(played: &Played, sound: &[Expectation]) -> Option<f64> {
     let (with, without) = (largest(&played.times)?, largest(sound)?);
     Some(with.time.as_seconds() / without.time.as_seconds())

@@ -1,9 +1,9 @@
-//! Takes a line of `NCCL_DEBUG` apart: who printed it, and what it says.
+//! Takes a line of `NCCL_DEBUG` apart. It tells who printed it, and gives what it says.
 //!
 //! NCCL writes `host:process:thread [device] NCCL INFO message` (2.30.7, `src/debug.cc` 330 and 354), and warnings with
 //! the file and line of its source between (345). From 2.27 on, a time may stand before.
 
-/// A line of NCCL.
+/// Holds a line of NCCL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NcclLine<'a> {
     /// Empty where the line does not say it.
@@ -12,9 +12,9 @@ pub(super) struct NcclLine<'a> {
     pub thread: &'a str,
     /// Whether it warns.
     pub warns: bool,
-    /// What NCCL says.
+    /// Is what NCCL says.
     pub message: &'a str,
-    /// The line without a launcher's prefix.
+    /// Is the line without a launcher's prefix.
     pub whole: &'a str,
 }
 
@@ -59,13 +59,13 @@ impl<'a> NcclLine<'a> {
         Self { host: "", thread: "", warns: false, message: whole, whole }
     }
 
-    /// `process` of `process:thread`.
+    /// Gives `process` of `process:thread`.
     pub fn process(&self) -> &'a str {
         self.thread.split(':').next().unwrap_or_default()
     }
 }
 
-/// `host` and `process:thread` of a word.
+/// Gives `host` and `process:thread` of a word.
 fn name(word: &str) -> Option<(&str, &str)> {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
     let (rest, thread) = word.rsplit_once(':')?;

@@ -2,7 +2,7 @@
 
 use crate::collectives::nccl::nccl_tests::{plain, printer_of};
 
-/// What a line tells of its file.
+/// Says what a line tells of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
     Log,
@@ -13,7 +13,7 @@ pub(super) enum Told {
     Pairs,
 }
 
-/// What a line tells; None where it could stand in any file.
+/// Says what a line tells; None where it could stand in any file.
 pub(super) fn tell(line: &str) -> Option<Told> {
     let text = line.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('<') && !text.starts_with("<?") && !text.starts_with("<!") {

@@ -1,4 +1,4 @@
-//! Reads NCCL's dump of its graphs: what each promises, and no more.
+//! Reads NCCL's dump of its graphs. It takes what each promises, and no more.
 //!
 //! NCCL writes one element on a line (2.18.5, `src/graph/search.cc` 803 and `src/graph/xml.cc`).
 

@@ -1,6 +1,7 @@
-//! Reads what NCCL Inspector writes: a line of JSON for each operation of each rank (2.28.3, `ext-profiler/inspector/
-//! inspector.cc` 546; 2.30.7, `plugins/profiler/inspector/inspector_json.cc` 205), or metrics for Prometheus (2.30.7,
-//! `inspector_prom.cc` 246 and 456).
+//! Reads what NCCL Inspector writes. That is a line of JSON for each operation of each rank, or
+//! metrics for Prometheus. The lines are from 2.28.3 (`ext-profiler/inspector/inspector.cc` 546)
+//! and 2.30.7 (`plugins/profiler/inspector/inspector_json.cc` 205). The metrics are from 2.30.7
+//! (`inspector_prom.cc` 246 and 456).
 
 use std::borrow::Cow;
 

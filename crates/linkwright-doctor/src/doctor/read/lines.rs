@@ -9,14 +9,14 @@ use crate::diagnostic::InputError;
 /// A line keeps at most this number of bytes.
 pub(super) const LONGEST: usize = 1 << 16;
 
-/// A line of a file, without its end.
+/// Holds a line of a file, without its end.
 pub(super) struct NumberedLine<'a> {
-    /// From one.
+    /// Counts from one.
     pub number: u64,
     pub text: &'a str,
 }
 
-/// What was read when a file ended.
+/// Holds what was read when a file ended.
 pub(super) struct Ended {
     pub count: u64,
     pub bytes: u64,
@@ -24,7 +24,7 @@ pub(super) struct Ended {
     pub cut: Option<(u64, u64)>,
 }
 
-/// The lines of a stream.
+/// Reads the lines of a stream.
 pub(super) struct Lines<R> {
     from: R,
     raw: Vec<u8>,
@@ -46,7 +46,7 @@ impl<R: BufRead> Lines<R> {
         self.most = most;
     }
 
-    /// The next line; None at the end.
+    /// Gives the next line; None at the end.
     pub fn next(&mut self, source: &Source<'_>) -> Result<Option<NumberedLine<'_>>, InputError> {
         self.raw.clear();
         let mut is_cut = false;

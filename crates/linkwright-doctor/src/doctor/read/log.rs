@@ -18,7 +18,7 @@ const MOST_RUNS: usize = 64;
 /// How many processes of a job are held.
 const MOST_PROCESSES: usize = 1 << 16;
 
-/// What was read of a file's jobs.
+/// Holds what was read of a file's jobs.
 pub(super) struct LogRuns {
     file: String,
     done: Vec<Run>,
@@ -33,11 +33,11 @@ pub(super) struct LogRuns {
 
 /// A job that is being read.
 struct OpenRun {
-    /// What a launcher puts before its comments; None as long as there are none.
+    /// Is the prefix that a launcher puts before its comments; None as long as there are none.
     label: Option<String>,
     tests: LogReader,
     debug: DebugReader,
-    /// `host` and `process` of its ranks.
+    /// Holds `host` and `process` of its ranks.
     processes: HashSet<(String, String)>,
 }
 
@@ -114,7 +114,8 @@ impl LogRuns {
         }
     }
 
-    /// The job of NCCL's line: the only one, the one that named its process, the one of its label, or the last.
+    /// Finds the job of NCCL's line: the only one, the one that named its process, the one of its
+    /// label, or the last.
     fn run_of(&mut self, text: &str, line: &NcclLine<'_>) -> usize {
         match self.open.len() {
             0 => self.open.push(OpenRun::new(&self.file, None, None)),

@@ -27,12 +27,12 @@ const MOST_OF_HEAD: usize = 1 << 18;
 /// How many notes of one file are kept.
 const MOST_NOTES: usize = 32;
 
-/// What a person may give.
+/// Says what a person may give.
 const REMEDY: &str = "give the output of nccl-tests, a log of NCCL_DEBUG=INFO, NCCL's dump of topology or graphs, \
                       nvidia-smi topo -m, NCCL Inspector's JSON or metrics, or a matrix of p2pBandwidthLatencyTest, \
                       nvbandwidth or rocm-bandwidth-test";
 
-/// What is known of the file that is read.
+/// Says what is known of the file that is read.
 pub(crate) struct Source<'a> {
     name: &'a str,
     skipped: u64,
@@ -57,7 +57,7 @@ impl Source<'_> {
         self.note(line, why);
     }
 
-    /// An error of this file.
+    /// Makes an error of this file.
     pub(crate) fn error(&self, line: u64, problem: &str, value: &str, remedy: &str) -> InputError {
         let line = usize::try_from(line).unwrap_or(usize::MAX);
         InputError::at(self.name, Position { line, column: 1 }, problem, value, remedy)

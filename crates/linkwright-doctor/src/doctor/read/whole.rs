@@ -14,7 +14,7 @@ use crate::system::{ImportOptions, System, SystemError, import, importers};
 /// The longest text that is kept whole, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// The rest of a file behind its head.
+/// Reads the rest of a file behind its head.
 pub(super) fn text(
     told: Told,
     source: &Source<'_>,

@@ -59,7 +59,7 @@ impl LogReader {
         self.told.failure.is_some()
     }
 
-    /// Whether the run printed its average.
+    /// Tells whether the run printed its average.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.told.ended || self.numbered.as_ref().is_some_and(|it| it.ended)

@@ -3,10 +3,10 @@
 use crate::collectives::planners::link_graph::LinkGraph;
 use crate::graph::max_flow::FlowGraph;
 
-/// Vertices on one side, by their indices.
+/// Marks the vertices on one side, by their indices.
 pub(super) type Side = Vec<bool>;
 
-/// The graph's arcs with their capacities times `scale`, and `more` nodes.
+/// Makes the graph's arcs with their capacities times `scale`, and `more` nodes.
 fn network(graph: &LinkGraph, scale: u128, more: usize) -> FlowGraph {
     let mut network = FlowGraph::new(graph.devices.len() + more);
     for (a, b, capacity) in &graph.links {
@@ -16,18 +16,18 @@ fn network(graph: &LinkGraph, scale: u128, more: usize) -> FlowGraph {
     network
 }
 
-/// What all links carry in one direction: more than any cut.
+/// Sums what all links carry in one direction, which is more than any cut.
 fn everything(graph: &LinkGraph) -> u128 {
     graph.links.iter().map(|(_, _, capacity)| u128::from(*capacity)).sum::<u128>() + 1
 }
 
-/// What leaves a side.
+/// Sums what leaves a side.
 fn leaving(graph: &LinkGraph, side: &[bool]) -> u128 {
     let crossing = graph.links.iter().filter(|(a, b, _)| side[*a] != side[*b]);
     crossing.map(|(_, _, capacity)| u128::from(*capacity)).sum()
 }
 
-/// How many GPUs stand on a side.
+/// Counts the GPUs on a side.
 fn within(graph: &LinkGraph, side: &[bool]) -> u128 {
     side[..graph.gpus].iter().filter(|is_near| **is_near).count() as u128
 }

@@ -14,11 +14,12 @@ use crate::network::{RouteClass, Routes};
 use crate::system::views::wiring::WiredDevice;
 use crate::system::{DeviceId, DeviceKind, System, Wiring};
 
-/// The most GPUs on direct links of which every cut of an all-to-all is tried.
+/// Is the most GPUs on direct links for which every cut of an all-to-all is tried.
 const MOST_TRIED: usize = 10;
 
 impl Plan {
-    /// What its optimum says, to be proved; None where it has none. `system` is what it was planned for.
+    /// Gives the claim of its optimum, to be proved; None where it has none. `system` is what it
+    /// was planned for.
     #[must_use]
     pub fn claim(&self, system: &System) -> Option<Claim> {
         Some(Claim {
@@ -88,7 +89,7 @@ impl<'a> Finder<'a> {
         Self { claim, wiring, graph, left_out }
     }
 
-    /// Whether links join the job's GPUs and nothing else.
+    /// Tells whether links join the job's GPUs and nothing else.
     fn is_direct(&self) -> bool {
         self.graph.links.iter().all(|(_, b, _)| *b < self.graph.gpus)
     }
@@ -113,8 +114,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// GPUs alone, those of each server together, and the tightest partition of direct links; and
-    /// the cut around each.
+    /// Tries GPUs alone, those of each server together, and the tightest partition of direct links.
+    /// It tries the cut around each, too.
     fn of_all_reduce(&self) -> Vec<Certificate> {
         let graph = &self.graph;
         let alone: Vec<Vec<usize>> = (0..graph.gpus).map(|vertex| vec![vertex]).collect();
@@ -132,7 +133,8 @@ impl<'a> Finder<'a> {
         found
     }
 
-    /// The cut around each GPU and each server, every cut of few GPUs on direct links, and else lengths.
+    /// Tries the cut around each GPU and each server, every cut of few GPUs on direct links, and
+    /// else lengths.
     fn of_all_to_all(&self) -> Vec<Certificate> {
         let graph = &self.graph;
         let is_direct = self.is_direct();
@@ -151,7 +153,7 @@ impl<'a> Finder<'a> {
         found.chain(is_direct.then(|| self.weights()).flatten()).collect()
     }
 
-    /// Links in each direction of which `counts` says how often they do.
+    /// Lists links in each direction; `counts` says how often each does.
     fn crossing(&self, counts: impl Fn(usize, usize, usize) -> u64) -> Vec<CutLink> {
         let graph = &self.graph;
         let both = |(link, (a, b, bandwidth)): (usize, &(usize, usize, u64))| {

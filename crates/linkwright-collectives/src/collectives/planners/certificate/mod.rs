@@ -6,19 +6,22 @@
 //! nothing: it reads the links of the system, adds integers, and shares no code with planners nor with
 //! the graph algorithms behind them.
 //!
-//! - A [`Proof::Cut`] has devices on one side. Of each byte of the collective's size so many bytes
-//!   must leave that side, whatever the schedule; the rate is the capacity that leaves over that need.
-//! - [`Proof::Parts`] is of an all-reduce: GPUs stand in p parts. The first part that knows a
-//!   byte of the result has heard of p - 1 others, and p - 1 parts hear of the result after that. So
-//!   each byte arrives at parts 2 (p - 1) times (Harary and Schwenk, "The communication problem on
-//!   graphs and digraphs", J. Franklin Institute 297, 1974); with single GPUs of a connected graph it
-//!   is the bound of Tutte and Nash-Williams on spanning trees.
-//! - [`Proof::InSwitch`] is of an all-reduce whose switches reduce and copy: what `optimum` says of it.
-//! - [`Proof::Weights`] is of an all-to-all that no cut bounds: the dual of its linear programme. Each link
-//!   has a length. What flows between two GPUs takes at least their distance in lengths, and all links
-//!   together hold their bandwidths times their lengths.
+//! - A [`Proof::Cut`] has devices on one side. The collective needs a number of bytes to leave that
+//!   side for each byte of its size, whatever the schedule. The rate is the capacity that leaves
+//!   over that need.
+//! - [`Proof::Parts`] is of an all-reduce: GPUs stand in p parts. The first part that knows a byte
+//!   of the result has heard of p - 1 others. After that, p - 1 parts hear of the result. So each
+//!   byte arrives at parts 2 (p - 1) times (Harary and Schwenk, "The communication problem on
+//!   graphs and digraphs", J. Franklin Institute 297, 1974); with single GPUs of a connected graph
+//!   it is the bound of Tutte and Nash-Williams on spanning trees.
+//! - [`Proof::InSwitch`] is of an all-reduce whose switches reduce and copy. It proves what
+//!   `optimum` says of it.
+//! - [`Proof::Weights`] is of an all-to-all that no cut bounds: the dual of its linear programme.
+//!   Each link has a length. A flow between two GPUs takes at least their distance in lengths. All
+//!   links together hold their bandwidths times their lengths.
 //!
-//! What it leaves out: what a link reaches of its peak, latencies, and the fabric's own switches.
+//! Three things are left out: what a link reaches of its peak, latencies, and the fabric's own
+//! switches.
 
 mod cuts;
 mod find;
@@ -36,7 +39,7 @@ use crate::collectives::schedule::collective::Collective;
 use crate::system::DeviceId;
 use crate::units::Bandwidth;
 
-/// What a certificate proves a rate by.
+/// Says what a certificate proves a rate by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Proof {
@@ -47,12 +50,12 @@ pub enum Proof {
     },
     /// The result of an all-reduce has to arrive at parts.
     Parts {
-        /// The devices of each; what is in none forwards between them.
+        /// Lists the devices of each. A device in none forwards between them.
         parts: Vec<Vec<DeviceId>>,
     },
     /// The links of all GPUs hold the reductions and copies of switches.
     InSwitch,
-    /// Flows take at least the distances between GPUs.
+    /// Proves by flows that take at least the distances between GPUs.
     Weights {
         /// For each rank, distances of devices from it that are no longer than the lengths allow.
         distances: Vec<Vec<(DeviceId, u64)>>,
@@ -60,7 +63,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// Its name.
+    /// Gives its name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -75,33 +78,33 @@ impl Proof {
 /// Links from one device to another, and how they count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CutLink {
-    /// Where they lead from.
+    /// Names the device that they lead from.
     pub from: DeviceId,
-    /// Where they lead to.
+    /// Names the device that they lead to.
     pub to: DeviceId,
-    /// What all of them carry in this direction, B/s.
+    /// Sums what all of them carry in this direction, B/s.
     pub bandwidth: u64,
-    /// How often their bandwidth counts: once, but for lengths.
+    /// Counts how often their bandwidth counts: once, but for lengths.
     pub weight: u64,
 }
 
 /// How many bytes a byte of the collective's size needs: a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
-    /// Numerator.
+    /// Is the numerator.
     pub bytes: u64,
-    /// Denominator.
+    /// Is the denominator.
     pub of: u64,
 }
 
 /// Why no schedule passes a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// What is brought about; a root is a rank.
+    /// Names the collective; a root is a rank.
     pub collective: Collective,
     /// The job's GPUs by their ids; rank `i` is `gpus[i]`.
     pub gpus: Vec<usize>,
-    /// GPUs beside the job's that forward.
+    /// Lists GPUs beside the job's that forward.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub helpers: Vec<usize>,
     /// The links that schedules may take.
@@ -113,11 +116,11 @@ pub struct Certificate {
     pub proof: Proof,
     /// The links that count, by their ends.
     pub crossing: Vec<CutLink>,
-    /// The sum of bandwidths times weights, B/s.
+    /// Sums bandwidths times weights, B/s.
     pub capacity: u128,
-    /// What a byte of the size needs of it.
+    /// Says what a byte of the size needs of it.
     pub need: Need,
-    /// Capacity over need: what no schedule passes, B/s of the size.
+    /// Gives capacity over need, which no schedule passes, B/s of the size.
     pub bound: Bandwidth,
 }
 

@@ -1,4 +1,4 @@
-//! Why a certificate proves nothing.
+//! Says why a certificate proves nothing.
 
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ pub enum Refusal {
     Other(&'static str),
     /// GPUs that the system does not have, one named twice, or fewer than two.
     Gpus,
-    /// Its kind proves nothing of this collective.
+    /// Says that its kind proves nothing of this collective.
     Kind(&'static str),
     /// A device that is not there, or that schedules may not use.
     Device(DeviceId),
@@ -25,15 +25,15 @@ pub enum Refusal {
     Missing(DeviceId, DeviceId),
     /// A listed link that does not cross, or is not there, or is listed twice.
     Extra(DeviceId, DeviceId),
-    /// A listed link with another bandwidth than the system's.
+    /// Refuses a listed link with another bandwidth than the system's.
     Bandwidth {
         /// Where it leads from.
         from: DeviceId,
         /// Where it leads to.
         to: DeviceId,
-        /// What it carries, B/s.
+        /// Is the link's bandwidth, B/s.
         is: u64,
-        /// What is listed, B/s.
+        /// Is the listed bandwidth, B/s.
         listed: u64,
     },
     /// A link that counts more or less than once.
@@ -48,12 +48,12 @@ pub enum Refusal {
     Bound,
     /// A bound that is not the optimum.
     Optimum {
-        /// The bound, B/s.
+        /// Is the bound, B/s.
         bound: u64,
-        /// The optimum, B/s.
+        /// Is the optimum, B/s.
         optimum: u64,
     },
-    /// A rate above the bound.
+    /// Refuses a rate above the bound.
     Rate,
 }
 

@@ -19,7 +19,7 @@ fn collectives(root: usize) -> [Collective; 8] {
     ]
 }
 
-/// The plans with an optimum, of all collectives.
+/// Gives the plans with an optimum, of all collectives.
 fn plans(system: &System, gpus: &[usize], links: Links) -> Vec<Plan> {
     let planners = [&Packing as &dyn Planner, &NvlsPlanner, &Blink];
     let asked = collectives(gpus.len() / 2).into_iter().flat_map(|collective| {
@@ -29,7 +29,7 @@ fn plans(system: &System, gpus: &[usize], links: Links) -> Vec<Plan> {
     asked.filter(|plan| plan.optimum.is_some()).collect()
 }
 
-/// Sets of GPUs of a server of so many.
+/// Gives sets of GPUs of a server with `count` GPUs.
 fn sets(count: usize) -> Vec<Vec<usize>> {
     let some: [&[usize]; 4] = [&[0, 1], &[1, 4, 5, 6], &[0, 2, 3, 5, 7], &[0, 1, 2, 3, 4, 6]];
     let mut sets: Vec<Vec<usize>> = some.map(<[usize]>::to_vec).to_vec();
@@ -190,7 +190,7 @@ fn a_broken_certificate_is_refused_in_ten_ways() {
         assert!(matches!(verify(&system, &whole, &other), Err(Refusal::Optimum { .. })));
         let fast = Claim { rate: Bandwidth(claim.rate.0 * 2), ..claim.clone() };
         assert_eq!(verify(&system, &whole, &fast), Err(Refusal::Rate));
-        // What switches reduce is bound by no parts.
+        // Reductions in switches are bound by no parts.
         if matches!(whole.proof, Proof::Parts { .. }) {
             let in_switch = Claim { is_in_switch: true, ..claim.clone() };
             assert_eq!(verify(&system, &whole, &in_switch), Err(Refusal::Kind("parts")));

@@ -1,7 +1,7 @@
-//! Verifies certificates by sums over the system's links.
+//! Checks certificates by sums over the system's links.
 //!
-//! Nothing here is shared with planners, their graphs or what finds certificates: what can carry
-//! data is read from the system anew.
+//! It shares nothing with planners, their graphs or the code that finds certificates. It reads from
+//! the system anew which links can carry data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,30 +11,30 @@ use crate::collectives::schedule::collective::Collective;
 use crate::system::{DeviceId, DeviceKind, System, Wiring};
 use crate::units::Bandwidth;
 
-/// How far a bound may be from an optimum, as a part of it: planners round what they share out
-/// of interfaces, and linear programmes round.
+/// Limits how far a bound may be from an optimum, as a part of it. Planners round what they share
+/// out of interfaces, and linear programmes round.
 pub const TOLERANCE: f64 = 1e-5;
 
-/// What is to be proved: a plan's words and numbers.
+/// Holds what is to be proved: a plan's words and numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// What is brought about; a root is a rank.
+    /// Names the collective; a root is a rank.
     pub collective: Collective,
-    /// The job's GPUs by their ids, rank by rank.
+    /// Lists the job's GPUs by their ids, rank by rank.
     pub gpus: Vec<usize>,
-    /// GPUs beside the job's that forward.
+    /// Lists GPUs beside the job's that forward.
     pub helpers: Vec<usize>,
     /// The links that schedules may take.
     pub links: LinkClass,
     /// Whether switches may reduce and copy.
     pub is_in_switch: bool,
-    /// What no schedule passes, B/s of the size.
+    /// Is the rate that no schedule passes, B/s of the size.
     pub optimum: Bandwidth,
-    /// What the plan reaches, B/s of the size.
+    /// Is the rate that the plan reaches, B/s of the size.
     pub rate: Bandwidth,
 }
 
-/// Verifies that a certificate proves a claim of a system.
+/// Checks that a certificate proves a claim of a system.
 ///
 /// # Errors
 /// The first thing in it that is wrong.
@@ -79,9 +79,9 @@ pub fn verify(system: &System, certificate: &Certificate, claim: &Claim) -> Resu
     Ok(())
 }
 
-/// What can carry the job's data.
+/// Holds what can carry the job's data.
 struct Ground {
-    /// Each rank's device.
+    /// Holds each rank's device.
     ranks: Vec<DeviceId>,
     kinds: BTreeMap<DeviceId, DeviceKind>,
     /// Links between devices in each direction, B/s.
@@ -227,8 +227,8 @@ impl Ground {
         Ok(place)
     }
 
-    /// All GPUs together merge n values and spread one: by messages that takes 2 (n - 1) links to
-    /// the switch and from it, and in the switch n + 1 links each.
+    /// All GPUs together merge n values and spread one. By messages that takes 2 (n - 1) links to
+    /// the switch and from it. In the switch it takes n + 1 links each.
     fn in_switch(&self, certificate: &Certificate) -> Result<Need, Refusal> {
         if certificate.collective != Collective::AllReduce || !certificate.helpers.is_empty() {
             return Err(Refusal::Kind("the switch"));

@@ -1,4 +1,4 @@
-//! Lengths of links that bound an all-to-all: the dual of its linear programme.
+//! Finds lengths of links that bound an all-to-all: the dual of its linear programme.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const FINE: f64 = 1e9;
 /// The most units of a length that are tried for exact proportions.
 const MOST_UNITS: u32 = 720;
 
-/// The length of each arc, both ways of the first link first, and each rank's distances.
+/// Holds the length of each arc, both ways of the first link first, and each rank's distances.
 pub(super) struct Lengths {
     pub(super) arcs: Vec<u64>,
     pub(super) distances: Vec<Vec<u64>>,
@@ -65,7 +65,7 @@ fn whole(lengths: &[f64]) -> Option<Vec<u64>> {
     Some(parts(units).map(|part| part.round() as u64).collect())
 }
 
-/// The distances of all vertices from one, by arcs of these lengths.
+/// Gives the distances of all vertices from one, by arcs of these lengths.
 fn distances(graph: &LinkGraph, lengths: &[u64], source: usize) -> Vec<u64> {
     let mut found: BTreeMap<usize, u64> = BTreeMap::from([(source, 0)]);
     for _ in 0..graph.gpus {

@@ -20,7 +20,7 @@ pub enum PlanError {
     Links(#[from] LinkGraphError),
     /// The root is no rank.
     UnknownRoot {
-        /// The root.
+        /// Is the root.
         root: usize,
         /// The largest rank.
         last: usize,
@@ -61,7 +61,7 @@ pub enum PlanError {
     },
     /// A helper that cannot be one.
     Helper {
-        /// The GPU.
+        /// Is the GPU.
         gpu: usize,
         /// Why, in words that follow it.
         why: &'static str,

@@ -1,13 +1,13 @@
 //! Plans whose data may pass through GPUs outside the job: helpers.
 //!
 //! A helper forwards, over its NVLinks, what one of the job's GPUs sends to another. It neither
-//! reduces nor keeps anything, so that to a packing it is what a switch is: trees are those of the
-//! job's GPUs, and their arcs lead through helpers ([`crate::collectives::ChosenRoute`]). The schedule has steps
-//! of the job's ranks only. Blink's authors measured 2.6 to 2.9 times the bandwidth for pairs of
-//! V100s without a direct link, which go over PCIe otherwise.
+//! reduces nor keeps anything, so that a packing treats it as a switch. Trees are those of the
+//! job's GPUs, and their arcs lead through helpers ([`crate::collectives::ChosenRoute`]). The
+//! schedule has steps of the job's ranks only. Blink's authors measured 2.6 to 2.9 times the
+//! bandwidth for pairs of V100s without a direct link, which go over PCIe otherwise.
 //!
-//! What it leaves out: the copy kernels and the memory that forwarding takes on a helper, what its own job loses
-//! beside bandwidth, and PCIe. An all-to-all is not planned so.
+//! It leaves out the copy kernels and the memory that forwarding takes on a helper. It leaves out
+//! PCIe, and what a helper's own job loses beside bandwidth. An all-to-all is not planned so.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ use crate::network::Routes;
 use crate::system::{System, Wiring};
 use crate::units::Bandwidth;
 
-/// What a plan takes of the links of a GPU outside the job, while its data flows at its rate.
+/// Holds what a plan takes of the links of a GPU outside the job, while its data flows at its rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Taken {
-    /// The GPU, by its id.
+    /// Is the GPU, by its id.
     pub gpu: usize,
-    /// What enters it, B/s; as much leaves it.
+    /// Is the bandwidth that enters it, B/s; as much leaves it.
     pub bandwidth: Bandwidth,
-    /// The part of its NVLinks' bandwidth, of both directions together.
+    /// Is the part of its NVLinks' bandwidth, of both directions together.
     pub share: f64,
     /// The part of the link of it that is taken most.
     pub most: f64,
@@ -79,7 +79,7 @@ fn check_helpers(question: &Question<'_>, helpers: &[usize]) -> Result<(), PlanE
     Ok(())
 }
 
-/// The graph of the job's GPUs and helpers over NVLink.
+/// Makes the graph of the job's GPUs and helpers over NVLink.
 pub(super) fn ground(question: &Question<'_>, helpers: &[usize]) -> Result<Ground, PlanError> {
     let (wiring, gpus, class) = (question.wiring(), question.gpus, LinkClass::Fabric);
     let graph = LinkGraph::whole(wiring, gpus, helpers, class).without_dead_ends();
@@ -88,7 +88,7 @@ pub(super) fn ground(question: &Question<'_>, helpers: &[usize]) -> Result<Groun
 }
 
 impl Plan {
-    /// The GPUs outside the job that pass its data on, by their ids.
+    /// Lists the GPUs outside the job that pass its data on, by their ids.
     #[must_use]
     pub fn helpers(&self, system: &System) -> Vec<usize> {
         let own = &self.schedule.gpus;
@@ -99,7 +99,7 @@ impl Plan {
         all.filter(|gpu| passed.contains(&device(gpu))).collect()
     }
 
-    /// What each helper's links lose to the plan at its rate.
+    /// Gives what each helper's links lose to the plan at its rate.
     ///
     /// # Errors
     /// As the timing, where a connection has no route.

@@ -1,22 +1,23 @@
 //! A schedule whose shares are rounded, for executors that take few counts of chunks.
 //!
-//! An executor may cut a message into equal chunks of whole units only, so that a message of a power
-//! of two takes no plan in 3, 5 or 7 chunks. Here a shard is cut anew: where a run of chunks began or
-//! ended at some part of a shard, it does at the nearest multiple of another part. All steps stay as
-//! they are but for the lengths of what they move.
+//! An executor may cut a message into equal chunks of whole units only. So a message of a power of
+//! two takes no plan in 3, 5 or 7 chunks. Here a shard is cut anew. A run of chunks that began or
+//! ended at some part of a shard now does at the nearest multiple of another part. All steps stay
+//! as they are but for the lengths of what they move.
 //!
-//! What lies in a scratch buffer takes the lengths of what is put there. A place in it that holds
-//! different parts of shards at different times has no one length; such a schedule is left as it is.
+//! A scratch buffer's contents take the lengths of what is put there. A place in it that holds
+//! different parts of shards at different times has no one length; such a schedule is left as it
+//! is.
 
 use std::collections::BTreeSet;
 
 use super::normal::{Connections, Ends, connections};
 use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, ScheduleStep, Slice};
 
-/// A schedule in rounded parts.
+/// Holds a schedule in rounded parts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rounded {
-    /// The same in as many chunks as asked for.
+    /// Is the same in as many chunks as asked for.
     pub(super) schedule: Schedule,
     /// By how much the run that grew most is longer than it was: 0.05 for 5 %.
     pub(super) growth: f64,
@@ -77,7 +78,8 @@ pub(super) fn in_parts(schedule: &Schedule, parts: u32) -> Option<Rounded> {
     Some(Rounded { schedule, growth })
 }
 
-/// Both ends of what joins two ranks; what switches do starts and ends in inputs and outputs.
+/// Gives both ends of what joins two ranks. Data that switches handle starts and ends in inputs and
+/// outputs.
 fn joined(schedule: &Schedule) -> Option<Connections> {
     if schedule.first_in_switch().is_some() {
         return Some(Connections { sends: Ends::new(), receives: Ends::new() });
@@ -170,9 +172,9 @@ impl Held {
     }
 }
 
-/// Where the lines between the old chunks of a shard come to lie.
+/// Tells where the lines between the old chunks of a shard come to lie.
 struct Lines {
-    /// For each old line of a shard, from 0 to its end.
+    /// Gives a new line for each old line of a shard, from 0 to its end.
     new: Vec<u64>,
     parts: u64,
 }
@@ -202,7 +204,7 @@ impl Lines {
         Some(Self { new, parts: u64::from(parts) })
     }
 
-    /// Of a line of a buffer of several shards.
+    /// Gives that of a line of a buffer of several shards.
     fn at(&self, line: u64) -> u64 {
         let chunks = self.new.len() as u64 - 1;
         line / chunks * self.parts + self.new[(line % chunks) as usize]

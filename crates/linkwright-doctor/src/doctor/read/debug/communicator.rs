@@ -44,8 +44,8 @@ impl DebugReader {
         self.keep(one, |log| &mut log.places, rank, |line| Place { host, device, bus, line })
     }
 
-    /// Whether a communicator is the largest so far, and the first of its size. What was read of a smaller one is
-    /// forgotten.
+    /// Tells whether a communicator is the largest so far, and the first of its size. Facts of a
+    /// smaller one are forgotten.
     fn is_largest(&mut self, ranks: u32, name: &str) -> bool {
         let is_known = self.communicators.contains(name);
         if !is_known && self.communicators.len() < MOST_COMMUNICATORS {
@@ -101,7 +101,7 @@ impl DebugReader {
     }
 }
 
-/// What tells communicators apart: `commId 0x...`, or the colour of a split one.
+/// Gives the words that tell communicators apart: `commId 0x...`, or the colour of a split one.
 fn name(message: &str, ranks: u32) -> String {
     let id = after(message, "commId").map(|id| id.chars().take(64).collect());
     id.unwrap_or_else(|| match after(message, "color") {

@@ -1,4 +1,5 @@
-//! Reads NCCL's print of the topology, the graphs that its search found, and what it chose to run.
+//! Reads NCCL's print of the topology, the graphs that its search found, and the choices that it
+//! made.
 
 use super::words::{amount, count};
 use super::{DebugReader, Heard, One};

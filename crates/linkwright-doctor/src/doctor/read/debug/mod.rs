@@ -1,7 +1,7 @@
 //! Reads lines of `NCCL_DEBUG=INFO` into a [`DebugLog`].
 //!
-//! Each file below reads the lines of one part of NCCL. The forms of 2.18, 2.23, 2.27 and 2.30 are named, with the file
-//! and line of NCCL's source, in the crate's tests (`tests/forms.tsv`).
+//! Each file below reads the lines of one part of NCCL. The crate's tests name the forms of 2.18,
+//! 2.23, 2.27 and 2.30. They give the file and line of NCCL's source (`tests/forms.tsv`).
 
 mod communicator;
 mod connections;
@@ -23,12 +23,12 @@ pub(super) const MOST_FACTS: usize = 1 << 17;
 const MOST_WARNINGS: usize = 64;
 const LONGEST_WARNING: usize = 200;
 
-/// What a line was to the reader.
+/// Says what a line was to the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     /// It states no fact that is kept.
     Nothing,
-    /// It states a fact.
+    /// Is a line that states a fact.
     Fact,
     /// It is of another communicator than the largest.
     Other,
@@ -46,7 +46,7 @@ pub struct DebugReader {
     communicators: BTreeSet<String>,
     /// Lines of the largest communicator.
     own_lines: u64,
-    /// Speeds that come before the list of a host's interfaces.
+    /// Holds speeds that come before the list of a host's interfaces, which has none.
     speeds: BTreeMap<(String, String), u32>,
     /// The thread whose print of the topology is read.
     topology_of: Option<u64>,
@@ -69,7 +69,7 @@ impl DebugReader {
         self.log
     }
 
-    /// Whether a line stated a fact.
+    /// Tells whether a line stated a fact.
     pub(super) fn has_read(&self) -> bool {
         self.log.read > 0
     }

@@ -135,7 +135,7 @@ impl DebugReader {
     }
 }
 
-/// A name of at most 64 characters.
+/// Reads a name of at most 64 characters.
 fn name(text: &str) -> String {
     text.trim().chars().take(64).collect()
 }

@@ -1,4 +1,5 @@
-//! Reads the version, variables that were set, plug-ins, and what runs that the model lacks.
+//! Reads the version, variables that were set and plug-ins. It reads what runs that the model
+//! lacks.
 
 use super::{DebugReader, Heard, One};
 use crate::collectives::nccl::nccl_tests::Unmodelled;

@@ -10,7 +10,7 @@ pub(super) fn after<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     words.next()
 }
 
-/// The number at the start of a text, and the rest.
+/// Reads the number at the start of a text, and gives the rest.
 pub(super) fn number(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let value: u32 = text[..end].parse().ok()?;
@@ -23,12 +23,12 @@ pub(super) fn count(text: &str) -> Option<u32> {
     rest.is_empty().then_some(value)
 }
 
-/// A positive, finite number.
+/// Reads a positive, finite number.
 pub(super) fn amount(text: &str) -> Option<f64> {
     text.parse().ok().filter(|it: &f64| it.is_finite() && *it >= 0.0)
 }
 
-/// A text with `N` for each number, at most so many bytes of it.
+/// Gives a text with `N` for each number, at most `most` bytes of it.
 pub(super) fn without_numbers(text: &str, most: usize) -> String {
     let mut plain = String::new();
     let mut is_number = false;

@@ -23,7 +23,7 @@ pub struct Settings {
     pub pxn: bool,
     /// Lets interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`).
     pub gpudirect: bool,
-    /// The only algorithm (`NCCL_ALGO`).
+    /// Holds the only algorithm that may run (`NCCL_ALGO`).
     pub algorithm: Option<ExpectedAlgorithm>,
     /// The only protocol (`NCCL_PROTO`).
     pub protocol: Option<Protocol>,

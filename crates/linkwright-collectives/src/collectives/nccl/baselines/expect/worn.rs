@@ -1,7 +1,7 @@
-//! What the library takes where links carry less than it believes.
+//! Says what the library takes where links carry less than it believes.
 //!
-//! A link that is worn has its peak in every table, so that the library chooses as on sound links; data take
-//! longer all the same.
+//! A link that is worn has its peak in every table, so that the library chooses as on sound links.
+//! Data take longer all the same.
 
 use super::{ExpectError, Expectation, Expectations, Prepared};
 use crate::collectives::nccl::baselines::choice::Settings;
@@ -10,8 +10,8 @@ use crate::collectives::schedule::time::CollectiveTerms;
 use crate::system::{PeakShare, System, Wire, Wiring};
 use crate::units::Bytes;
 
-/// As [`super::expect`], where each wire carries a part of what it should: `part` gives it, above 0 and at
-/// most 1, of the wiring of the job's servers and one of its wires.
+/// Works as [`super::expect`], where each wire carries a part of what it should. `part` gives that
+/// part, above 0 and at most 1. It takes the wiring of the job's servers and one of its wires.
 ///
 /// # Errors
 /// As [`super::expect`].

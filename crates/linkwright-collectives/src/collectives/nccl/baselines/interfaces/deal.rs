@@ -91,8 +91,9 @@ impl Deal {
         &self.dealt[self.kinds[server]].chains[channel]
     }
 
-    /// Lists the channels of a server as its own search finds them: the GPUs in their order, and the places of the
-    /// interfaces by which data enters and leaves. None is exchanged with another.
+    /// Lists the channels of a server as its own search finds them. A channel has the GPUs in their
+    /// order, and the places of the interfaces by which data enters and leaves. None is exchanged
+    /// with another.
     pub(in crate::collectives::nccl::baselines) fn on_server(
         &self,
         server: usize,

@@ -13,7 +13,7 @@ use crate::program::kernel::Pieces;
 use crate::system::Wiring;
 use crate::units::Bytes;
 
-/// A message of one pair of ranks, as the library cuts it.
+/// Holds a message of one pair of ranks, as the library cuts it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::collectives::nccl::baselines) struct Cut {
     pub(in crate::collectives::nccl::baselines) channels: u32,
@@ -52,8 +52,9 @@ pub(in crate::collectives::nccl::baselines) fn unit_of(
     (longest.unwrap_or(1) / u64::from(u32::MAX) + 1).next_power_of_two()
 }
 
-/// The schedule of an exchange, by the message of each pair that has one. It is written out piece by piece, and its chunks
-/// are units of bytes: a run of it in one piece moves a unit for each rank of its size.
+/// Gives the schedule of an exchange, by the message of each pair that has one. It is written out
+/// piece by piece, and its chunks are units of bytes. A run of it in one piece moves a unit for
+/// each rank of its size.
 ///
 /// # Errors
 /// [`PlanError::NoRing`] as of any plan of these GPUs.

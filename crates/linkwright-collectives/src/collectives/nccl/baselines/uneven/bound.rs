@@ -1,9 +1,10 @@
-//! What no way of exchanging passes.
+//! Bounds what any way of exchanging can reach.
 //!
-//! What some ranks have for the others has to cross the links between, whichever way it takes and whoever relays it. So
-//! it takes at least its bytes over the narrowest cut between them (Ford and Fulkerson, 1956). Links count with what long
-//! transfers reach of them, as where schedules are played. The groups that are looked at are those that hosts make: each
-//! GPU, the GPUs under one PCIe switch, under one CPU, and those of one server.
+//! The bytes that some ranks have for the others must cross the links between, whichever way they
+//! take and whoever relays them. So they take at least their number over the narrowest cut between
+//! (Ford and Fulkerson, 1956). Links count with what long transfers reach of them, as where
+//! schedules are played. Hosts make the groups that are looked at. These are each GPU, the GPUs
+//! under one PCIe switch, under one CPU, and those of one server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +16,18 @@ use crate::system::views::wiring::WiredId;
 use crate::system::{System, Wire, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// The least time of an exchange, with the links that set it.
+/// Holds the least time of an exchange, with the links that set it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExchangeBound {
     /// No way of exchanging takes less.
     pub time: Picoseconds,
     /// Counts the bytes that have to cross.
     pub bytes: u128,
-    /// What the links of the cut carry together.
+    /// Says what the links of the cut carry together.
     pub bandwidth: Bandwidth,
-    /// The ranks on one side.
+    /// Lists the ranks on one side.
     pub ranks: Vec<usize>,
-    /// Whether the bytes leave these ranks; else they enter.
+    /// Tells whether the bytes leave these ranks; else they enter.
     pub leaves: bool,
     /// Names the links of the cut, each by its two ends, in the direction of the bytes.
     pub links: Vec<(String, String)>,
@@ -58,16 +59,16 @@ pub(super) fn bound(
     Some(ExchangeBound { time, bytes: cut.bytes, bandwidth, ranks, leaves, links })
 }
 
-/// Bytes that cross from some devices to others, and the narrowest links between.
+/// Holds bytes that cross from some devices to others, and the narrowest links between.
 struct Cut {
     bytes: u128,
-    /// Bytes a second.
+    /// Is in bytes a second.
     capacity: u128,
     links: Vec<(WiredId, WiredId)>,
 }
 
 impl Cut {
-    /// That of a group; None where nothing crosses.
+    /// Finds the cut of a group; None where nothing crosses.
     fn of(
         wiring: &Wiring,
         gpus: &[usize],
@@ -132,7 +133,7 @@ fn groups(wiring: &Wiring, gpus: &[usize]) -> BTreeSet<BTreeSet<usize>> {
     groups
 }
 
-/// The PCIe switches and CPUs over a GPU, up to the first CPUs.
+/// Lists the PCIe switches and CPUs over a GPU, up to the first CPUs.
 fn above(wiring: &Wiring, gpu: WiredId) -> Vec<WiredId> {
     let mut found: Vec<WiredId> = Vec::new();
     let mut pending = vec![gpu];

@@ -66,7 +66,7 @@ impl Diagnose for MatrixError {
 }
 
 impl ByteMatrix {
-    /// Makes the matrix of a job of so many ranks.
+    /// Makes the matrix of a job of `ranks` ranks.
     ///
     /// # Errors
     /// Rows that are not as many, or not as long, as there are ranks, and more bytes than 2^50.
@@ -91,7 +91,7 @@ impl ByteMatrix {
         self.ranks
     }
 
-    /// What one rank has for another.
+    /// Gives the bytes that one rank has for another.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -100,7 +100,8 @@ impl ByteMatrix {
         Bytes(self.bytes[from * self.ranks + to])
     }
 
-    /// The messages between ranks that have any bytes, by sender and then by receiver. What a rank keeps is none.
+    /// Gives the messages between ranks that have any bytes, by sender and then by receiver. Data
+    /// that a rank keeps makes no message.
     pub fn messages(&self) -> impl Iterator<Item = ((usize, usize), Bytes)> {
         let pairs = (0..self.ranks).flat_map(|from| (0..self.ranks).map(move |to| (from, to)));
         let messages = pairs.filter(|(from, to)| from != to);

@@ -1,13 +1,14 @@
-//! An exchange whose messages differ in length: All-to-Allv.
+//! Times an exchange whose messages differ in length: All-to-Allv.
 //!
 //! The library runs it as it runs an all-to-all, as a group of sends and receives. Each message has the channels and the
 //! chunks that it would have in an all-to-all of such messages, and an even matrix is that all-to-all. A pair
 //! without bytes sends nothing, as where `PyTorch` calls NCCL (`torch/csrc/cuda/nccl.cpp`, `_nccl_should_send_recv`).
 //!
-//! Beside the time stands a bound that no way of exchanging passes: what has to leave or enter some GPUs, over all links
-//! that join them with the others.
+//! Beside the time stands a bound that no way of exchanging passes. It counts the bytes that leave
+//! or enter some GPUs, over all links that join them with the others.
 //!
-//! What it leaves out: all messages go by the protocol of the longest one, where the library sends short ones by LL.
+//! The model leaves one thing out. All messages go by the protocol of the longest one, where the
+//! library sends short ones by LL.
 
 mod bound;
 mod matrix;
@@ -39,24 +40,24 @@ const MOST_EVEN: u64 = 1 << 40;
 /// The most transfers that are played; longer exchanges are cut into longer chunks.
 const MOST_TRANSFERS: u64 = 1 << 20;
 
-/// What an exchange takes.
+/// Says what an exchange takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnevenTime {
-    /// From the call to the end.
+    /// Lasts from the call to the end.
     pub time: Picoseconds,
     /// Counts the bytes that go from rank to rank.
     pub moved: u128,
     /// Is the longest message.
     pub longest: Bytes,
-    /// What the library runs for the longest message; None where there is no message.
+    /// Says what the library runs for the longest message; None where there is no message.
     pub choice: Option<Choice>,
-    /// What no way of exchanging passes; None where there is no message.
+    /// Holds the bound that no way of exchanging passes; None where there is no message.
     pub bound: Option<ExchangeBound>,
-    /// What each link carries.
+    /// Says what each link carries.
     pub links: Vec<LinkLoad>,
-    /// The library and the release whose rules chose.
+    /// Names the library and the release whose rules chose.
     pub library: String,
-    /// What a person should know.
+    /// Says what a person should know.
     pub notes: Vec<String>,
 }
 

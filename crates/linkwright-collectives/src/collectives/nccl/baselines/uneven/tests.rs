@@ -21,7 +21,7 @@ fn uneven(system: &System, rows: &[Vec<u64>]) -> UnevenTime {
     expect_uneven(system, &all(system), rows, &Settings::default()).unwrap()
 }
 
-/// Of every preset, and of servers on a network, at all lengths.
+/// Tests every preset, and servers on a network, at all lengths.
 #[test]
 fn an_even_matrix_takes_what_an_all_to_all_takes() {
     let lone = presets::NAMES.iter().map(|name| alone(name));
@@ -46,7 +46,7 @@ fn an_even_matrix_takes_what_an_all_to_all_takes() {
     }
 }
 
-/// What crosses each link, and no more, and the bound of one message is its GPU's links.
+/// Each link has what crosses it, and no more. The bound of one message is its GPU's links.
 #[test]
 fn one_message_takes_its_own_links() {
     let system = alone("hgx-h100");

@@ -7,17 +7,17 @@ use super::raw::{Block, Gpu, Op, Plan, Run, Side, Way};
 use crate::collectives::schedule::Buffer;
 use crate::diagnostic::InputError;
 
-/// A rank's channel: rank, way and index among its channels of that way.
+/// Names a rank's channel: rank, way and index among its channels of that way.
 pub(super) type Channel = (usize, Way, usize);
 
-/// The operations of thread blocks that follow one another on the same channels.
+/// Holds the operations of thread blocks that follow one another on the same channels.
 pub(super) struct Line<'a, 'n> {
     pub(super) rank: usize,
     pub(super) node: &'n Node,
     pub(super) ops: Vec<&'a Op<'n>>,
 }
 
-/// What a rank sends with one signal: where each run lands at the peer.
+/// Lists what a rank sends with one signal, by the place where each run lands at the peer.
 pub(super) type Message = Vec<(Buffer, u32, u32)>;
 
 /// The lines of all ranks and the messages between them.
@@ -25,7 +25,7 @@ pub(super) struct Joined<'a, 'n> {
     pub(super) lines: Vec<Line<'a, 'n>>,
     /// By the channel that signals, in order.
     pub(super) messages: BTreeMap<Channel, Vec<Message>>,
-    /// The other end of each channel.
+    /// Gives the other end of each channel.
     pub(super) ends: BTreeMap<Channel, Channel>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn signals(op: &Op) -> bool {
     matches!(op.name, "signal" | "rlxsignal" | "pws" | "pwsf")
 }
 
-/// Whether an operation waits for the other end of a channel.
+/// Tells whether an operation waits for the other end of a channel.
 pub(super) fn waits(op: &Op) -> bool {
     matches!(op.name, "wait" | "rlxwait")
 }
@@ -131,7 +131,7 @@ impl<'a, 'n> Joined<'a, 'n> {
     }
 }
 
-/// What a block's threads have not yet told each other of.
+/// Holds what a block's threads have not yet told each other of.
 #[derive(Default)]
 struct Threads {
     /// One of them has waited for others' news.
@@ -174,7 +174,7 @@ pub(super) fn far(run: &Run) -> Option<(usize, Buffer)> {
     }
 }
 
-/// The nth channel of a rank to a peer and the nth of the peer to the rank belong together.
+/// Pairs the nth channel of a rank to a peer with the nth of the peer to the rank.
 fn ends(plan: &Plan) -> BTreeMap<Channel, Channel> {
     let mut nth: BTreeMap<(Way, usize, usize), Vec<usize>> = BTreeMap::new();
     for (rank, gpu) in plan.gpus.iter().enumerate() {
@@ -194,8 +194,8 @@ fn ends(plan: &Plan) -> BTreeMap<Channel, Channel> {
     ends
 }
 
-/// The blocks of a rank, those as one of which the second starts where the first ends: the exporter
-/// cuts blocks of more operations than the executor takes so.
+/// Gives the blocks of a rank. Two count as one where the second starts where the first ends, since
+/// the exporter so cuts blocks of more operations than the executor takes.
 fn lines_of<'a, 'n>(rank: usize, gpu: &'a Gpu<'n>) -> Vec<Line<'a, 'n>> {
     let mut uses: BTreeMap<usize, usize> = BTreeMap::new();
     let ops = gpu.blocks.iter().flat_map(|block| &block.ops);
@@ -226,21 +226,21 @@ fn lines_of<'a, 'n>(rank: usize, gpu: &'a Gpu<'n>) -> Vec<Line<'a, 'n>> {
     lines
 }
 
-/// What an operation waits for or gives.
+/// Names what an operation waits for or gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Token {
     /// Signals that have come in at this channel.
     Signal(Channel),
-    /// A semaphore of a rank.
+    /// Names a semaphore of a rank.
     Semaphore(usize, usize),
 }
 
-/// What an operation takes and what it gives.
+/// Holds what an operation takes and what it gives.
 type Traded = (Vec<Token>, Vec<Token>);
 
-/// One run of all blocks, of which only waits and what ends them count.
+/// Holds one run of all blocks. Only their waits, and what ends these, count.
 struct Play {
-    /// By line and operation.
+    /// Is ordered by line and operation.
     traded: Vec<Vec<Traded>>,
     counts: BTreeMap<Token, u64>,
 }
@@ -295,7 +295,7 @@ impl Play {
         let mut ready: Vec<usize> = (0..joined.lines.len()).rev().collect();
         while let Some(line) = ready.pop() {
             while let Some((takes, gives)) = self.traded[line].get_mut(next[line]) {
-                // Each is taken as soon as it is there; what is still to be taken stays.
+                // Each is taken as soon as it is there; the rest stays.
                 while let Some(token) = takes.last() {
                     let count = self.counts.entry(*token).or_default();
                     let Some(left) = count.checked_sub(1) else { break };

@@ -1,4 +1,4 @@
-//! All-reduces in switches, as steps of the heads and of those that they reduce for.
+//! Reads all-reduces in switches as steps of the heads and of those that they reduce for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,7 +112,7 @@ fn read_line<'n>(
     Ok(())
 }
 
-/// What an operation reduces, and for which ranks.
+/// Says what an operation reduces, and for which ranks.
 fn part(op: &Op, channel: impl Fn(usize) -> (Buffer, Vec<usize>)) -> Option<(Part, Vec<usize>)> {
     let ([from], [to]) = (&op.sources[..], &op.destinations[..]) else { return None };
     let (Side::Switch(read), Side::Switch(written)) = (from.side, to.side) else { return None };

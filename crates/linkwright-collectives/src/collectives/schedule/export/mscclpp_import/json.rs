@@ -13,7 +13,7 @@ pub(super) struct Node {
 
 #[derive(Debug)]
 enum Value {
-    /// `true`, `false` or `null`.
+    /// Is `true`, `false` or `null`.
     Word,
     Number,
     Text(String),
@@ -21,7 +21,7 @@ enum Value {
     Object(Vec<(String, Node)>),
 }
 
-/// The text that nodes stand in.
+/// Holds the text that nodes stand in.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) file: &'a str,
@@ -59,7 +59,7 @@ impl Source<'_> {
         reader.node()
     }
 
-    /// The members of an object.
+    /// Gives the members of an object.
     pub(super) fn object<'n>(&self, node: &'n Node) -> Result<Object<'n>, InputError> {
         match &node.value {
             Value::Object(members) => Ok(Object { node, members }),
@@ -67,7 +67,7 @@ impl Source<'_> {
         }
     }
 
-    /// The items of a list.
+    /// Gives the items of a list.
     pub(super) fn list<'n>(&self, node: &'n Node) -> Result<&'n [Node], InputError> {
         match &node.value {
             Value::List(items) => Ok(items),
@@ -75,7 +75,7 @@ impl Source<'_> {
         }
     }
 
-    /// A text.
+    /// Reads a text.
     pub(super) fn words<'n>(&self, node: &'n Node) -> Result<&'n str, InputError> {
         match &node.value {
             Value::Text(text) => Ok(text),
@@ -83,7 +83,7 @@ impl Source<'_> {
         }
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub(super) fn flag(&self, node: &Node) -> Result<bool, InputError> {
         let text = self.text.get(node.at..).unwrap_or_default();
         match &node.value {
@@ -93,7 +93,7 @@ impl Source<'_> {
         }
     }
 
-    /// A whole number between two bounds.
+    /// Reads a whole number between two bounds.
     pub(super) fn number(&self, node: &Node, least: u64, most: u64) -> Result<u64, InputError> {
         let text = self.text.get(node.at..).unwrap_or_default();
         let word = &text[..length_of_word(text)];
@@ -130,10 +130,10 @@ impl Source<'_> {
     }
 }
 
-/// An object's members.
+/// Holds an object's members.
 #[derive(Clone, Copy)]
 pub(super) struct Object<'n> {
-    /// The object itself.
+    /// Is the object itself.
     pub(super) node: &'n Node,
     members: &'n [(String, Node)],
 }

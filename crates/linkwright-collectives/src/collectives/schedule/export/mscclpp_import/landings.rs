@@ -1,4 +1,4 @@
-//! Where data lands in the memory of others, and what else touches it there.
+//! Tells where data lands in the memory of others, and what else touches it there.
 //!
 //! A step that receives writes when its block comes to it; a `put` writes when its sender does, which
 //! may be long before. Both are the same where nothing else writes there, in the whole run: then what
@@ -14,18 +14,18 @@ use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{Buffer, Slice};
 use crate::diagnostic::InputError;
 
-/// A run of a buffer: from, up to, and how many operations touch exactly this.
+/// Holds a run of a buffer: from, up to, and how many operations touch exactly this.
 type Run = (u32, u32, usize);
 
-/// What touches a rank's buffers.
+/// Counts what touches a rank's buffers.
 #[derive(Default)]
 pub(super) struct Touched {
-    /// For each run that overlaps no other one how many operations touch it.
+    /// Counts, for each run that overlaps no other one, the operations that touch it.
     alone: BTreeMap<(Buffer, u32, u32), usize>,
 }
 
 impl Touched {
-    /// Of every rank.
+    /// Gives those of every rank.
     pub(super) fn of(plan: &Plan, joined: &Joined) -> Vec<Self> {
         let mut all: Vec<BTreeMap<(Buffer, u32, u32), usize>> =
             vec![BTreeMap::new(); plan.gpus.len()];
@@ -69,7 +69,7 @@ impl Touched {
         all.into_iter().map(alone).collect()
     }
 
-    /// How many operations touch a run; None where some touch a part of it.
+    /// Counts the operations that touch a run; None where some touch a part of it.
     pub(super) fn times(&self, place: Slice, count: u32) -> Option<usize> {
         let end = place.offset.checked_add(count)?;
         self.alone.get(&(place.buffer, place.offset, end)).copied()
@@ -95,7 +95,7 @@ pub(super) fn check(
                     Side::Switch(_) => continue,
                 };
                 let is_far = far(run).is_some();
-                // What an operation writes back to where it read is behind the wait for that.
+                // An operation that writes back to where it read stands behind the wait for that.
                 let reads_it = |it: &super::raw::Run| {
                     (it.side, it.index, it.size) == (run.side, run.index, run.size)
                 };

@@ -15,9 +15,10 @@
 //! - Blocks that another, on the same channels, follows by a semaphore of their own are one.
 //! - A `pipeline` is its operations, once: how data is cut the time model chooses itself.
 //!
-//! What it leaves out, each refused by name: packets with flags (protocol `LL`), reads of others'
-//! memory (`get`, `rre`, `rres`), barriers, groups of blocks that divide other operations than `glres`,
-//! scratch that is reused by its size, and places that are received into twice in a run.
+//! It leaves some out, each refused by name. These are packets with flags (protocol `LL`), reads of
+//! others' memory (`get`, `rre`, `rres`) and barriers. They are groups of blocks that divide other
+//! operations than `glres`, and scratch that is reused by its size. They are also places that are
+//! received into twice in a run.
 
 mod blocks;
 mod in_switch;
@@ -48,7 +49,7 @@ const LONGEST_NAME: usize = 200;
 /// A plan that was read.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MscclppPlan {
-    /// What it does.
+    /// Says what it does.
     pub schedule: Schedule,
     /// At which messages the executor takes it.
     pub sizes: TakenSizes,
@@ -57,8 +58,9 @@ pub struct MscclppPlan {
 /// Reads a plan of MSCCL++; `file` names it in errors.
 ///
 /// # Errors
-/// A text that is no JSON or out of all proportion, what the executor would refuse, hang on or read
-/// past its arrays on, and what the module leaves out, each with its place.
+/// A text that is no JSON or out of all proportion is an error. So is what the executor would
+/// refuse, hang on or read past its arrays on. So is what the module leaves out. Each has its
+/// place.
 pub fn read_mscclpp_json(file: &str, text: &str) -> Result<MscclppPlan, InputError> {
     if text.len() > MOST_BYTES {
         let problem = format!("the text has {} bytes", text.len());
@@ -136,7 +138,7 @@ fn collective(source: &Source, plan: &Plan, joined: &Joined) -> Result<Collectiv
     })
 }
 
-/// Chunks of a shard, of which all ranks' buffers must have whole shards.
+/// Counts the chunks of a shard; all ranks' buffers must have whole shards.
 fn chunks(source: &Source, plan: &Plan, collective: Collective) -> Result<u32, InputError> {
     let ranks = plan.gpus.len();
     let shards = |of: usize| of.max(1) as u32;

@@ -7,15 +7,15 @@ use crate::diagnostic::InputError;
 
 /// `MAX_CHANNEL`: channels, and remote buffers, of each kind that a thread block names.
 const MOST_CHANNELS: usize = 16;
-/// `MAX_CHANNEL_PER_OPERATION`.
+/// Is `MAX_CHANNEL_PER_OPERATION`.
 const MOST_AT_ONCE: usize = 8;
-/// `MAX_LOCAL_BUFFER_PER_OPERATION` and the channels of an operation.
+/// Is `MAX_LOCAL_BUFFER_PER_OPERATION` and the channels of an operation.
 const MOST_BUFFERS: usize = 2 + MOST_AT_ONCE;
-/// `MAX_OPERATION`.
+/// Is `MAX_OPERATION`.
 const MOST_OPERATIONS: usize = 64;
-/// `MAX_DEVICE_SYNCERS`.
+/// Is `MAX_DEVICE_SYNCERS`.
 const MOST_BARRIERS: usize = 16;
-/// `MAX_DEVICE_SEMAPHORES`.
+/// Is `MAX_DEVICE_SEMAPHORES`.
 const MOST_SEMAPHORES: usize = 16;
 /// Every operation that the executor knows (`getOpType`).
 const OPERATIONS: [&str; 28] = [
@@ -241,7 +241,7 @@ fn read_run(
     Ok(Run { side, index: index as u32, size: size as u32 })
 }
 
-/// A buffer by its letter.
+/// Reads a buffer by its letter.
 pub(super) fn buffer(source: &Source, node: &Node) -> Result<Buffer, InputError> {
     match source.words(node)? {
         "i" => Ok(Buffer::Input),
@@ -251,7 +251,7 @@ pub(super) fn buffer(source: &Source, node: &Node) -> Result<Buffer, InputError>
     }
 }
 
-/// A channel by its word.
+/// Reads a channel by its word.
 pub(super) fn way(source: &Source, node: &Node) -> Result<Way, InputError> {
     match source.words(node)? {
         "memory" => Ok(Way::Memory),
@@ -260,7 +260,7 @@ pub(super) fn way(source: &Source, node: &Node) -> Result<Way, InputError> {
     }
 }
 
-/// At most so many items.
+/// Reads at most `most` items.
 fn few<'n>(source: &Source, node: &'n Node, most: usize) -> Result<&'n [Node], InputError> {
     let items = source.list(node)?;
     if items.len() > most {

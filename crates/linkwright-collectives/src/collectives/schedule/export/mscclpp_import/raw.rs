@@ -1,4 +1,5 @@
-//! What the file says, with everything refused that the executor refuses or reads past its arrays on.
+//! Reads what the file says. It refuses everything that the executor refuses or reads past its
+//! arrays on.
 //!
 //! The limits are those of `src/core/include/execution_common.hpp`, the keys those of
 //! `src/core/executor/execution_plan.cc` (microsoft/mscclpp v0.9.0).
@@ -22,7 +23,7 @@ pub(super) enum Way {
     Port,
 }
 
-/// The file.
+/// Holds the file.
 pub(super) struct Plan<'n> {
     pub(super) name: &'n str,
     pub(super) collective: &'n Node,
@@ -33,23 +34,23 @@ pub(super) struct Plan<'n> {
     pub(super) gpus: Vec<Gpu<'n>>,
 }
 
-/// A rank.
+/// Holds a rank.
 pub(super) struct Gpu<'n> {
     pub(super) node: &'n Node,
     pub(super) input_chunks: u32,
     pub(super) output_chunks: u32,
     pub(super) scratch_chunks: u32,
-    /// Peers of the memory channels, then of the port channels.
+    /// Lists peers of the memory channels, then of the port channels.
     pub(super) peers: [Vec<usize>; 2],
-    /// Buffer, chunks and ranks of each switch channel.
+    /// Holds buffer, chunks and ranks of each switch channel.
     pub(super) switches: Vec<(Buffer, Vec<usize>)>,
-    /// The initial value of each semaphore.
+    /// Holds the initial value of each semaphore.
     pub(super) semaphores: Vec<u64>,
     pub(super) blocks: Vec<Block<'n>>,
     pub(super) remotes: Vec<Remote>,
 }
 
-/// A buffer of another rank.
+/// Names a buffer of another rank.
 #[derive(Clone)]
 pub(super) struct Remote {
     pub(super) rank: usize,
@@ -57,12 +58,12 @@ pub(super) struct Remote {
     pub(super) ways: Vec<Way>,
 }
 
-/// A thread block.
+/// Holds a thread block.
 pub(super) struct Block<'n> {
     pub(super) node: &'n Node,
-    /// Indices among the rank's memory channels, then among its port channels.
+    /// Holds indices among the rank's memory channels, then among its port channels.
     pub(super) channels: [Vec<usize>; 2],
-    /// Indices among the rank's switch channels.
+    /// Holds indices among the rank's switch channels.
     pub(super) switches: Vec<usize>,
     pub(super) remotes: [Vec<Remote>; 2],
     pub(super) ops: Vec<Op<'n>>,
@@ -72,13 +73,13 @@ pub(super) struct Block<'n> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Own(Buffer),
-    /// In this buffer of another rank.
+    /// Lies in this buffer of another rank.
     Far(usize, Buffer),
     /// In all ranks' memory, by a switch channel of the rank.
     Switch(usize),
 }
 
-/// A run of chunks.
+/// Holds a run of chunks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
     pub(super) side: Side,
@@ -86,12 +87,12 @@ pub(super) struct Run {
     pub(super) size: u32,
 }
 
-/// An operation, with its indices resolved to those of the rank.
+/// Holds an operation, with its indices resolved to those of the rank.
 pub(super) struct Op<'n> {
     pub(super) node: &'n Node,
     pub(super) name: &'n str,
     pub(super) way: Option<Way>,
-    /// Among the rank's channels of the way.
+    /// Holds indices among the rank's channels of the way.
     pub(super) channels: Vec<usize>,
     pub(super) sources: Vec<Run>,
     pub(super) destinations: Vec<Run>,

@@ -1,8 +1,8 @@
-//! From operations on memory to steps of a schedule.
+//! Turns operations on memory into steps of a schedule.
 //!
-//! A `put` and the signal behind it are a step that sends; the wait for that signal is one that
-//! receives, to where the data has landed. Where what lands is only read by the operation behind the
-//! wait, both are one step, and the place where it landed is no longer needed.
+//! A `put` and the signal behind it are a step that sends. The wait for that signal is a step that
+//! receives, to where the data has landed. Where only the operation behind the wait reads what
+//! lands, both are one step. Then the place where it landed is no longer needed.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ struct Arrival {
     channel: Channel,
 }
 
-/// A semaphore that a line acquires before a step.
+/// Names a semaphore that a line acquires before a step.
 struct Acquired {
     line: usize,
     step: usize,
@@ -164,7 +164,7 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
         Ok(is_next_written)
     }
 
-    /// What has come with the signals that an operation waits for.
+    /// Takes what has come with the signals that an operation waits for.
     fn wait(&mut self, op: &Op) {
         let Some(way) = op.way else { return };
         for index in &op.channels {
@@ -180,7 +180,7 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
         }
     }
 
-    /// The runs of an operation, of which there must be as many as the kernel takes and all alike.
+    /// Gives the runs of an operation. There must be as many as the kernel takes, and all alike.
     fn runs(&self, op: &Op) -> Result<Runs, InputError> {
         let refuse =
             |problem: &str, remedy: &str| Err(self.source.refuse(op.node, problem, remedy));
@@ -234,7 +234,8 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
         Ok(runs)
     }
 
-    /// The arrival at a place that only so many operations touch, if it is the next of its channel.
+    /// Gives the arrival at a place that only `touches` operations touch, if it is the next of its
+    /// channel.
     fn arrival(&self, place: Slice, count: u32, touches: usize) -> Option<usize> {
         let at = self.arrivals.iter().position(|it| (it.place, it.count) == (place, count))?;
         let channel = self.arrivals[at].channel;
@@ -267,7 +268,7 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
         }
     }
 
-    /// What has landed is sent on and kept, by two operations.
+    /// Data that has landed is sent on and kept, by two operations.
     fn together(&mut self, op: &Op, runs: &Runs, next: Option<&&&Op>) -> Option<bool> {
         let next = next.filter(|next| next.name == "copy" && op.name == "put" && self.may_fuse)?;
         let then = self.runs(next).ok()?;
@@ -308,7 +309,7 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
     fn apart(&mut self, op: &Op, runs: &Runs) {
         let count = runs.count;
         if let (Some(kept), [first, rest @ ..]) = (runs.kept.first().copied(), &runs.sources[..]) {
-            // What is already there need not be copied, only the others added.
+            // Data that is already there need not be copied, only the others added.
             let others: Vec<Slice> = if runs.sources.contains(&kept) {
                 let at = runs.sources.iter().position(|source| *source == kept);
                 let others = runs.sources.iter().enumerate();
@@ -340,7 +341,7 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
 #[derive(Default)]
 struct Runs {
     sources: Vec<Slice>,
-    /// In the rank's own buffers.
+    /// Lie in the rank's own buffers, which it has kept.
     kept: Vec<Slice>,
     /// The ranks that it writes to.
     peers: Vec<usize>,

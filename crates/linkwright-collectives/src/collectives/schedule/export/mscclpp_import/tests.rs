@@ -11,7 +11,8 @@ use crate::collectives::schedule::{ScheduleStep, StepOperation};
 use crate::system::presets;
 use crate::system::test_support::alone;
 
-/// What a step does, with what it waits for in an order that says nothing of channels.
+/// Says what a step does. It says what the step waits for in an order that tells nothing of
+/// channels.
 type Told = (Option<usize>, Option<usize>, Vec<ScheduleStep>);
 
 /// A schedule whose channels have no numbers.
@@ -25,7 +26,7 @@ fn told(schedule: &Schedule) -> Vec<Vec<Told>> {
     programs.map(|program| program.blocks.iter().map(of_block).collect()).collect()
 }
 
-/// What runs over each pair of ranks, in chunks, which any rewriting must keep.
+/// Sums what runs over each pair of ranks, in chunks, which any rewriting must keep.
 fn sent(schedule: &Schedule) -> BTreeMap<(usize, usize), u64> {
     let mut sent = BTreeMap::new();
     for (rank, program) in schedule.programs.iter().enumerate() {
@@ -98,7 +99,7 @@ proptest! {
     }
 }
 
-/// A plan of two ranks, and a change of it.
+/// Tells how a plan of two ranks is refused after a change of it.
 fn refused(from: &str, to: &str) -> String {
     let own = to_mscclpp_json(&ring_all_reduce(2, 1), &MscclppOptions::default()).unwrap().text;
     assert!(own.contains(from), "{from}: {own}");

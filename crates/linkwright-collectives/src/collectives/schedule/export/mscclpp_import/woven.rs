@@ -1,9 +1,10 @@
-//! From the steps of lines to thread blocks of a schedule and its channels.
+//! Turns the steps of lines into thread blocks of a schedule and its channels.
 //!
-//! A block of a schedule sends to one rank and receives from one, both on one channel, of which a rank
-//! has one connection to a peer. So a line is one block where it has one peer each way, and else one
-//! block for each connection, whose steps wait for each other in their order. Connections that blocks
-//! join get a channel together, the first on which none of them is already there.
+//! A block of a schedule sends to one rank and receives from one. It does both on one channel,
+//! where a rank has one connection to a peer. So a line is one block where it has one peer each
+//! way. Else it is one block for each connection, and their steps wait for each other in their
+//! order. Connections that blocks join get a channel together, the first where none of them is
+//! already there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ use crate::diagnostic::InputError;
 /// A block of the schedule, by the line that it is of and its number among those of the line.
 type Key = (usize, usize);
 
-/// The schedule with its channels and programs.
+/// Gives the schedule with its channels and programs.
 pub(super) fn read(
     source: &Source,
     plan: &Plan,
@@ -37,7 +38,7 @@ pub(super) fn read(
     })
 }
 
-/// The block of each step; with `apart` one for each connection.
+/// Gives the block of each step; with `apart` one for each connection.
 fn keys(lines: &[Vec<Step>], apart: bool) -> Vec<Vec<Key>> {
     let of_line = |(line, steps): (usize, &Vec<Step>)| {
         let sends: BTreeSet<_> = steps.iter().filter_map(|step| step.sends).collect();

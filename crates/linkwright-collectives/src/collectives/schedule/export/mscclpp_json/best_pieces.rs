@@ -1,4 +1,4 @@
-//! Into how many pieces a plan is best cut, and what that form of it reaches.
+//! Finds into how many pieces a plan is best cut. It says what that form of it reaches.
 
 use super::{Form, MscclppOptions, form, to_mscclpp_json};
 use crate::collectives::schedule::export::written::{as_executed, note, time_of};
@@ -16,7 +16,7 @@ const MOST_PIECES: u32 = 64;
 pub struct BestPieces {
     /// How many.
     pub pieces: u32,
-    /// What the exported form takes, which the executor runs once over the whole message.
+    /// Holds the time of the exported form, which the executor runs once over the whole message.
     pub timing: Timing,
 }
 

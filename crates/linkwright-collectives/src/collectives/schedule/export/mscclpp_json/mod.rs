@@ -10,8 +10,8 @@
 //! - Every connection is a memory channel of its own. What a step receives lands in room of
 //!   its own in the receiver's scratch buffer: the sender does `put` and `signal`, the
 //!   receiver `wait` and then `copy`, `re` or `res` from there. No room is used twice in a run.
-//! - A run must not overwrite what the run before has not read: each receiver signals once
-//!   when it starts, and the sender waits for that before its first `put`.
+//! - A run must not overwrite what the run before has not read. So each receiver signals once when
+//!   it starts, and the sender waits for that before its first `put`.
 //! - A dependency between blocks is a semaphore from 0, one for each pair of blocks that
 //!   depend, released by one and acquired by the other as often in each run.
 //! - `nop` makes a block's threads wait for each other; it stands after every wait, and
@@ -23,8 +23,8 @@
 //! - The executor takes messages that its chunks cut into whole units of 16 bytes only, so that no
 //!   message of a power of two takes a plan in 3 chunks: where a size is named at which the plan must
 //!   be taken, shares are rounded to 1/16, 1/64 or finer ([`sizes`]).
-//! - A block takes 64 operations; what is longer is written as several blocks, each of which
-//!   starts when a semaphore says that the one before has ended.
+//! - A block takes 64 operations. A longer one is written as several blocks. Each starts when a
+//!   semaphore says that the one before has ended.
 //!
 //! What it leaves out: `LL` packets, port channels between servers (the executor's `flush`
 //! waits for nothing there), what switches do but all-reduces ([`in_switch`]), and reductions other
@@ -72,8 +72,8 @@ pub struct MscclppOptions {
     pub in_place: Option<bool>,
     /// Threads of a thread block: a multiple of 32, at most 1,024.
     pub threads_per_block: u32,
-    /// The most thread blocks of a rank, all of which must run at once: the multiprocessors
-    /// of its GPU (80 in a V100, 108 in an A100, 132 in an H100 SXM).
+    /// Limits the thread blocks of a rank, since all must run at once. It is the multiprocessors of
+    /// its GPU (80 in a V100, 108 in an A100, 132 in an H100 SXM).
     pub block_limit: u32,
     /// Into how many pieces the data is cut, which follow one another through the plan; 1 for
     /// none. Each takes its own operations.

@@ -1,9 +1,9 @@
 //! At which messages the executor takes a plan, and shares rounded so that it takes one.
 //!
-//! Its rules (microsoft/mscclpp v0.9.0): a buffer must be a multiple of the alignment times its
-//! chunks, and the message no smaller and no larger than the plan says
-//! (`src/core/executor/execution_plan.cc`, `checkMessageSize`); a plan's smallest message is read as
-//! an `int`, and offsets within buffers have 32 bits (`src/core/include/execution_common.hpp`,
+//! Its rules are those of microsoft/mscclpp v0.9.0. A buffer must be a multiple of the alignment
+//! times its chunks. The message is no smaller and no larger than the plan says
+//! (`src/core/executor/execution_plan.cc`, `checkMessageSize`). A plan's smallest message is read
+//! as an `int`. Offsets within buffers have 32 bits (`src/core/include/execution_common.hpp`,
 //! `Operation`).
 
 use super::super::rounded::{Rounded, in_parts};
@@ -11,13 +11,13 @@ use super::{ALIGNMENT, ExportError, MscclppOptions};
 use crate::collectives::schedule::Schedule;
 use crate::units::Bytes;
 
-/// One more than the largest offset within a buffer.
+/// Is one more than the largest offset within a buffer.
 const OFFSETS: u64 = 1 << 32;
-/// The largest `min_message_size`.
+/// Is the largest `min_message_size`.
 const MOST_LEAST: u64 = i32::MAX as u64;
 /// Into how many parts a shard is cut where its own chunks are not taken: the fewest that cost little.
 const PARTS: [u32; 4] = [16, 64, 256, 1024];
-/// What costs little: the run that grows most is longer by at most this share.
+/// Limits a small cost: the run that grows most is longer by at most this share.
 const LITTLE: f64 = 0.01;
 
 /// The messages at which an executor takes a plan. The message is the longest buffer of a rank.
@@ -25,14 +25,15 @@ const LITTLE: f64 = 0.01;
 pub struct TakenSizes {
     /// The message is a multiple of this.
     pub unit: Bytes,
-    /// And at least this.
+    /// Must be at least this.
     pub least: Bytes,
-    /// And at most this.
+    /// Must be at most this.
     pub most: Bytes,
 }
 
 impl TakenSizes {
-    /// Of a plan with so many chunks in the longest buffer and in the longest scratch buffer.
+    /// Gives the sizes of a plan by the number of chunks in the longest buffer and in the longest
+    /// scratch buffer.
     pub(in crate::collectives::schedule::export) fn of(
         longest: u64,
         scratch: u64,
@@ -97,13 +98,13 @@ impl TakenSizes {
 pub(super) struct Rounding {
     /// Chunks of a shard before.
     chunks: u32,
-    /// And now.
+    /// Is the number now.
     parts: u32,
     growth: f64,
 }
 
 impl Rounding {
-    /// What it is and what it costs, as a sentence.
+    /// Says what it is and what it costs, as a sentence.
     pub(super) fn note(&self) -> String {
         format!(
             "Shares are rounded to 1/{} of a shard, since the executor takes no {} chunks of such a \
