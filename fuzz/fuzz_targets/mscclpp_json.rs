@@ -2,7 +2,7 @@
 use linkwright::collectives::check;
 use linkwright::collectives::export::{read_mscclpp_json, to_mscclpp_json};
 
-// What is read can be checked, and what can be written again is read back as the same.
+// A plan that is read can be checked. A plan that can be written again is read back as the same.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(plan) = read_mscclpp_json("fuzz", text) else { return };
     let _ = check(&plan.schedule);

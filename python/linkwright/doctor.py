@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from linkwright import System, load_system
-from linkwright._core import Evidence
+from linkwright import Evidence, System, load_system
 from linkwright.errors import FileError, LinkwrightError, printable
 from linkwright.files import PathOrName, path_of
 from linkwright.names import CollectiveName
@@ -99,7 +98,7 @@ class DiagnosedCause:
         line: The line that states it. None where only times tell.
         cost: Time at the largest size over the sound system's. None where the model lacks it.
         bus_bandwidth: GB/s at the largest size with it. None likewise.
-        explains: The part of the gap that it explains, from 0 to 1. None where none is measured.
+        explains: The part of the gap that it explains, 0 to 1. None where nothing was measured.
         look: The setting or the part to look at.
         command: The command that shows it.
     """
@@ -241,7 +240,7 @@ def diagnose(
         LinkwrightError: If the system that is named cannot be had.
     """
     read = LogFiles()
-    for path in [files] if isinstance(files, str | Path) else files:
+    for path in [files] if isinstance(files, str | os.PathLike) else files:
         read.read(path)
     return read.diagnose(question)
 

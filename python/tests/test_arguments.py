@@ -31,6 +31,12 @@ def an_allocator() -> lw.Allocator:
     return lw.Allocator(DGX1)
 
 
+def some_evidence() -> lw.Evidence:
+    evidence = lw.Evidence()
+    evidence.read_text(LOG.read_text(), LOG.name)
+    return evidence
+
+
 def a_builder() -> lw.ProgramBuilder:
     return lw.ProgramBuilder(2)
 
@@ -61,6 +67,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "LayoutStep": lambda: lw.LayoutStep(one_gpu(), lw.System("hgx-h100"), [0]),
     "Model": lambda: lw.Model.find("llama-3.1-8b"),
     "ModelTraining": one_gpu,
+    "Evidence": some_evidence,
     "NcclTestsLog": lambda: lw.read_nccl_tests(LOG.read_text()),
     "NeuralNetwork": lambda: lw.NeuralNetwork.find("lenet"),
     "Owner": lambda: lw.Owner(1, "h", 1.0),
@@ -155,6 +162,7 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "Fabric.paths": {"source": 0, "destination": 1},
     "Job": {"gpus": 1},
     "ClusterJob": {},
+    "Evidence.judge": {"run": 0},
     "NcclTestsLog.check": {"gpus": 2},
     "bus_factor": {"gpus": 2},
     "kernel_times": {"gpu": "h100"},

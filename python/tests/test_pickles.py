@@ -208,7 +208,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
 
 
 # What is written into, and what stands in it.
-UNFINISHED = {"ProgramBuilder", "ProgramOperation"}
+UNFINISHED = {"Evidence", "ProgramBuilder", "ProgramOperation"}
 
 
 def is_value(name: str) -> bool:

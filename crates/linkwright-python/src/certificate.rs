@@ -43,7 +43,7 @@ impl Certificate {
 
 #[pymethods]
 impl Certificate {
-    /// By what it proves: `cut`, `parts`, `in-switch` or `weights`.
+    /// Names what it proves by: `cut`, `parts`, `in-switch` or `weights`.
     #[getter]
     fn kind(&self) -> &'static str {
         self.data.proof.name()
@@ -55,8 +55,8 @@ impl Certificate {
         self.sides.clone()
     }
 
-    /// The links that count: the names of their ends, what they carry in this direction in GB/s, and how often that
-    /// counts, which is once but for weights.
+    /// Lists the links that count. Each has the names of its ends and what they carry in this
+    /// direction in GB/s. It says how often that counts, which is once but for weights.
     #[getter]
     fn links(&self) -> Vec<(String, String, f64, u64)> {
         let link = |((from, to), link): (&(String, String), &core::CutLink)| {
@@ -72,7 +72,7 @@ impl Certificate {
         self.left_out.clone()
     }
 
-    /// What the links carry together, each as often as it counts, in GB/s.
+    /// Sums what the links carry together, each as often as it counts, in GB/s.
     #[getter]
     fn capacity(&self) -> f64 {
         self.data.capacity as f64 / 1e9
@@ -84,13 +84,13 @@ impl Certificate {
         self.data.need.bytes as f64 / self.data.need.of as f64
     }
 
-    /// Capacity over need: what no schedule passes, in GB/s of the size.
+    /// Gives capacity over need, which no schedule passes, in GB/s of the size.
     #[getter]
     fn bound(&self) -> f64 {
         self.data.bound.as_gigabytes_per_second()
     }
 
-    /// Verifies by sums over the system's links that it proves a plan's optimum.
+    /// Checks by sums over the system's links that it proves a plan's optimum.
     ///
     /// Args:
     ///     schedule: The plan.

@@ -1,4 +1,4 @@
-//! `linkwright.doctor`: what files say of runs, and their judgement.
+//! Serves `linkwright.doctor`, which reads what files say of runs and judges them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -72,7 +72,7 @@ impl Evidence {
     ///
     /// Args:
     ///     path: Where it is.
-    ///     name: What errors and proofs call it.
+    ///     name: The name that errors and proofs call it.
     ///
     /// Raises:
     ///     InputError: If it cannot be opened, or is of no known format, with its line.
@@ -96,7 +96,7 @@ impl Evidence {
     ///
     /// Args:
     ///     text: Its content.
-    ///     name: What errors and proofs call it.
+    ///     name: The name that errors and proofs call it.
     ///
     /// Raises:
     ///     InputError: If it is of no known format, with its line.
@@ -156,19 +156,19 @@ impl Evidence {
     /// Args:
     ///     run: Its number, from zero.
     ///     system: The system that it ran on.
-    ///     gpus: Its GPUs by their ids.
-    ///     collective: What ran; as the run says if absent.
-    ///     threshold: A run is healthy that reaches this part of the expected bandwidth at every large size.
-    ///     nccl: As for `expect`; the run's version if absent.
+    ///     gpus: Its GPUs. They are named by their ids.
+    ///     collective: The one that ran; as the run says if absent.
+    ///     threshold: The part of the expected bandwidth. A run is healthy that reaches it at every large size.
+    ///     nccl: As for `expect`. The run's version if absent.
     ///     nvls: As for `expect`.
     ///     p2p: As for `expect`.
     ///     algorithm: As for `expect`.
-    ///     protocol: As for `expect`.
+    ///     protocol: The only protocol. `expect` says which there are.
     ///     link_bandwidth: As for `expect`.
     ///     network_bandwidth: As for `expect`.
-    ///     processes: As for `expect`; as the run says if absent.
-    ///     numbers: As for `expect`; as the run says if absent.
-    ///     operation: As for `expect`; as the run says if absent.
+    ///     processes: As for `expect`. As the run says if absent.
+    ///     numbers: As for `expect`. As the run says if absent.
+    ///     operation: As for `expect`. As the run says if absent.
     ///     cross_nic: As for `expect`.
     ///     pxn: As for `expect`.
     ///     gpudirect: As for `expect`.

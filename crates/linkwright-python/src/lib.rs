@@ -82,6 +82,8 @@ mod _core {
     #[pymodule_export]
     use crate::calibration::{calibrate, error_likeness, time_errors};
     #[pymodule_export]
+    use crate::certificate::Certificate;
+    #[pymodule_export]
     use crate::choice_names::choice_names;
     #[pymodule_export]
     use crate::cluster_job::ClusterJob;
@@ -180,8 +182,6 @@ mod _core {
     use crate::timing::Timing;
     #[pymodule_export]
     use crate::training::{NeuralNetwork, TrainingStep, neural_networks, training_terms};
-    #[pymodule_export]
-    use crate::certificate::Certificate;
     #[pymodule_export]
     use crate::tree::Tree;
     #[pymodule_export]

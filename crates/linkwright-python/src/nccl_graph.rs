@@ -16,8 +16,8 @@ use crate::table::Table;
 ///
 /// Args:
 ///     system: Whose links carry it.
-///     gpus: The job's GPUs by their ids, two or more; the same ones of each server.
-///     nccl: As for `expect`.
+///     gpus: The job's GPUs by their ids, two or more. They are the same ones of each server.
+///     nccl: As for `expect`. It is NCCL's version.
 ///     p2p: As for `expect`.
 ///     cross_nic: As for `expect`.
 ///     pxn: As for `expect`.

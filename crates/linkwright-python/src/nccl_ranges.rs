@@ -14,7 +14,7 @@ use crate::table::Table;
 ///
 /// Args:
 ///     system: Whose links carry it.
-///     gpus: The job's GPUs by their ids, two or more.
+///     gpus: The job's GPUs by their ids. They are two or more.
 ///     collective: One of `collective_names`.
 ///     root: As for `plan`.
 ///     nccl: As for `expect`.

@@ -45,8 +45,8 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///         T_dpa); an assumed 0.25 ms for each other GPU where None.
 ///     helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink; then `packing`
 ///         plans, whatever the size, and an all-to-all is not planned so. `Schedule.helpers` says what it takes.
-///     stream_reuse: Whether trees that share a link take turns on it, each in proportion to its
-///         data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
+///     stream_reuse: Whether trees that share a link take turns on it. Each does so in proportion
+///         to its data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 ///
 /// Raises:
 ///     CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
@@ -286,8 +286,8 @@ pub fn wanted_collective(name: &str, root: Option<i128>, gpus: &[usize]) -> PyRe
     Ok(Collective::named(name, rank).unwrap_or(of_first))
 }
 
-/// The most GPUs of a collective, which is as many ranks as MSCCL knows: what is known of each
-/// pair of them would fill a computer's memory with many more.
+/// Limits the GPUs of a collective to as many ranks as MSCCL knows. With many more, what is known
+/// of each pair of them would fill a computer's memory.
 const MOST_RANKS: usize = 1024;
 
 /// The most GPUs of what NCCL is expected to take: around its rings and trees most behave alike.

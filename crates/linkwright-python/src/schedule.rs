@@ -47,7 +47,7 @@ impl PartialEq for Schedule {
 }
 
 impl Schedule {
-    /// What the planner made for a system, and what it tried.
+    /// Holds what the planner made for a system, and what it tried.
     pub fn planned(plan: Plan, tried: Vec<planning::Tried>, system: System) -> Self {
         Self { source: Arc::new(Source::Planned(plan)), system: Some(system), tried }
     }
@@ -71,7 +71,7 @@ impl Schedule {
         })
     }
 
-    /// What its optimum says, and of which system.
+    /// Gives what its optimum says, and the system that it is of.
     pub fn claim(&self) -> PyResult<(Claim, &system::System)> {
         let none = || {
             let told = Diagnosis::of("the schedule has no optimum that could be proved");
@@ -116,7 +116,7 @@ impl Export {
     }
 }
 
-/// What a sound schedule looks like from above.
+/// Says what a sound schedule looks like from above.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CheckReport(Report);
@@ -260,7 +260,7 @@ impl Schedule {
         Some((sizes.unit.0, sizes.least.0, sizes.most.0))
     }
 
-    /// What people call it.
+    /// Gives the name that people call it by.
     #[getter]
     fn name(&self) -> &str {
         &self.data().name
@@ -377,9 +377,9 @@ impl Schedule {
         self.source.plan()?.optimum_of(self.core()?)
     }
 
-    /// The most that `optimum`'s kind could with reductions and copies in the switch beside it, in
-    /// GB/s; None where no switch does so for all of the GPUs (NVSwitches do from Hopper on), or
-    /// it is not known.
+    /// Gives the most that `optimum`'s kind could with reductions and copies in the switch beside
+    /// it, in GB/s. It is None where no switch does so for all of the GPUs (NVSwitches do from
+    /// Hopper on), or it is not known.
     #[getter]
     fn optimum_in_switch(&self) -> Option<f64> {
         let most = self.source.plan()?.optimum_in_switch(self.core()?);
@@ -395,8 +395,9 @@ impl Schedule {
         interruptible(py, move || Certificate::of_plan(source.plan()?, core.as_deref()?))
     }
 
-    /// What the plan takes of GPUs outside the job that pass its data on while it flows at `rate`: for each its id, what
-    /// enters it in GB/s (as much leaves), the part of all its NVLinks, and the part of that which is taken most.
+    /// Lists what the plan takes of GPUs outside the job that pass its data on while it flows at
+    /// `rate`. Each has its id, and the GB/s that enter it (as much leaves). It has the part of all
+    /// its NVLinks, and the part of that which is taken most.
     #[getter]
     fn helpers(&self) -> PyResult<Vec<(usize, f64, f64, f64)>> {
         let (Some(plan), Some(core)) = (self.source.plan(), self.core()) else {
@@ -436,8 +437,8 @@ impl Schedule {
     /// Runs it on real data, with a thread for each core.
     ///
     /// Args:
-    ///     arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,
-    ///         of float32, float64, int32 or int64; None or empty where the rank has none.
+    ///     arrays: The input of each rank. It is a NumPy array, or anything with its buffer protocol,
+    ///         of float32, float64, int32 or int64. None or empty where the rank has none.
     ///     reduction: `sum`, `product`, `min` or `max`.
     ///     in_place: Whether input and output share memory while it runs. The arrays that are
     ///         given never change.

@@ -100,7 +100,7 @@ impl System {
         cluster.map(|cluster| Self::new(cluster, origin)).map_err(errors::input)
     }
 
-    /// What it is made from.
+    /// Gives what it is made from.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -310,17 +310,17 @@ impl System {
 
     /// Gives the same system without some of its parts: absent, or failed.
     ///
-    /// All other parts keep their ids and names. With a part goes what is of no use without it: a server's GPUs and
-    /// interfaces with the server, a GPU that reaches no CPU, an interface whose port is cut off. `to_toml` of several
-    /// servers writes the system as it was.
+    /// All other parts keep their ids and names. With a part goes what is of no use without it.
+    /// That is a server's GPUs and interfaces with the server, a GPU that reaches no CPU, an
+    /// interface whose port is cut off. `to_toml` of several servers writes the system as it was.
     ///
     /// Args:
     ///     parts: Their names. `mlx5_3` is that device of every server, and `node1/mlx5_3` of one. `GPU0-GPU3` are
     ///         all links of a pair, `node1` is a server, and `leaf2` a switch of the network.
     ///
     /// Raises:
-    ///     MachineError: If there is no such part, with those that there are, or if servers are described by a few
-    ///         numbers, and not by their parts.
+    ///     MachineError: If there is no such part, with those that there are. Also if servers are described by
+    ///         a few numbers, and not by their parts.
     #[pyo3(signature = (parts: "Sequence[str]"))]
     fn without(&self, #[pyo3(from_py_with = given)] parts: Vec<String>) -> PyResult<Self> {
         if parts.is_empty() {
@@ -338,9 +338,10 @@ impl System {
 
     /// Gives the same server with bandwidths that were measured between its GPUs.
     ///
-    /// A link that copies were measured to fill less than its kind has in proportion less, wherever the
-    /// machine is used, and a link that reaches what its kind does stays as it is. A GPU's links to switches
-    /// have what its fastest pair reaches, and its PCIe link what copies to the host do.
+    /// A link that copies were measured to fill less than its kind has in proportion less, wherever
+    /// the machine is used. A link that reaches what its kind does stays as it is. A GPU's links to
+    /// switches have what its fastest pair reaches. Its PCIe link has what copies to the host
+    /// reach.
     ///
     /// Args:
     ///     text: What p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or rocm-bandwidth-test
@@ -425,7 +426,7 @@ impl System {
         said(self.core(), Server::warnings)
     }
 
-    /// What had to be assumed because no source says it.
+    /// Lists what had to be assumed because no source says it.
     ///
     /// First of the servers by themselves, then of the whole.
     #[getter]

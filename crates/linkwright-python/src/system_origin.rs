@@ -43,7 +43,7 @@ const OF_REPLAYS: [&str; 4] = ["fidelity", "seed", "protocol", "collectives"];
 /// What a system is made from, which is what is pickled of it.
 #[derive(Serialize, Deserialize)]
 pub enum Origin {
-    /// A lone server.
+    /// Holds a lone server.
     Server(#[serde(with = "server_text")] Arc<Server>),
     /// Settings, with the files that they name.
     Settings(String, Files),
@@ -219,7 +219,7 @@ pub fn lacking(cluster: &Cluster, parts: &[String]) -> Result<Cluster, PartError
     Ok(simulation::without(cluster, cluster.system.without(parts)?))
 }
 
-/// A server as its text.
+/// Writes a server as its text.
 mod server_text {
     use super::{Arc, Deserialize, Server, toml_format};
     use serde::de::Error as _;

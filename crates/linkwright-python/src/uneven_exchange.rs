@@ -1,4 +1,4 @@
-//! `linkwright.expect_all_to_allv`.
+//! Serves `linkwright.expect_all_to_allv`.
 
 use std::sync::Arc;
 
@@ -17,29 +17,33 @@ use crate::worker::interruptible;
 /// The most GPUs of an exchange: each of its messages is played.
 const MOST_RANKS: usize = 256;
 
-/// What NCCL, or RCCL on AMD's GPUs, takes for an exchange whose messages differ in length, and what no way passes.
+/// Gives what NCCL, or RCCL on AMD's GPUs, takes for an exchange whose messages differ in length.
+///
+/// A bound beside it says what no way passes.
 ///
 /// The library runs it as a group of sends and receives (`all_to_all_single` of `PyTorch` with split sizes). Where all
 /// messages are equally long, it takes what `expect` says of an all-to-all. A pair without bytes sends nothing.
 ///
 /// Args:
 ///     system: Whose links carry it.
-///     gpus: The job's GPUs by their ids, 2 to 256.
-///     matrix: Bytes: for each rank a row of what it has for each rank. What a rank has for itself is left out.
+///     gpus: The job's GPUs by their ids. There are 2 to 256.
+///     matrix: Bytes, in a row for each rank. It says what the rank has for each rank.
+///         It leaves out what a rank has for itself.
 ///     nccl: As for `expect`.
 ///     p2p: As for `expect`.
-///     protocol: As for `expect`; by default that of the longest message.
+///     protocol: As for `expect`. By default it is the longest message's.
 ///     link_bandwidth: As for `expect`.
 ///     network_bandwidth: As for `expect`.
-///     processes: As for `expect`.
+///     processes: As for `expect`. So are the next two.
 ///     pxn: As for `expect`.
 ///     gpudirect: As for `expect`.
 ///
 /// Returns:
-///     First one row. It has time in seconds, moved and longest in bytes, and what the library runs for the longest
-///     message: protocol and channels. Of the bound it has bound_time in seconds, bound_bytes, bound_bandwidth in GB/s, and
-///     whether they leave the ranks of the bound (else they enter these). Then the links of the bound, a row each: from
-///     and to. Then the ranks of the bound, and notes. Without a message the protocol is empty, and there is no bound.
+///     First one row. It has time in seconds, and moved and longest in bytes. It has protocol and channels, with
+///     which the library runs the longest message. Of the bound it has bound_time in seconds, bound_bytes and
+///     bound_bandwidth in GB/s. It tells whether they leave the ranks of the bound (else they enter these).
+///     Then the links of the bound, a row each: from and to. Then the ranks of the bound, and notes.
+///     Without a message the protocol is empty, and there is no bound.
 ///
 /// Raises:
 ///     CollectiveError: If the matrix has not a row and a column for each GPU, or a value above 2^50; else as for `expect`.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from linkwright import names
 from linkwright.cli import output
 from linkwright.cli.degraded import Without
 from linkwright.cli.expectation import Nccl
@@ -57,7 +58,7 @@ Threshold = Annotated[
     ),
 ]
 CollectiveOption = Annotated[
-    str | None,
+    names.CollectiveName | None,
     typer.Option(
         "--collective", help="The collective that ran, where the log does not name its test."
     ),
@@ -143,7 +144,8 @@ def _print_rows(found: Diagnosed) -> None:
     ]
     made = output.table([*titles, "±", ""])
     for row in large:
-        assert row.measured is not None and row.measured_bus_bandwidth is not None
+        assert row.measured is not None
+        assert row.measured_bus_bandwidth is not None
         made.add_row(
             size_text(row.size),
             f"{row.measured * 1e6:,.1f}",

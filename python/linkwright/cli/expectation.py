@@ -287,9 +287,7 @@ def expected(
         rows = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
         fields = {"machine": left.name, "collective": collective, "gpus": ids, "nccl": library}
         fields["without"] = down.parts
-        explained = (
-            _explained(left, ids, (collective, sizes[-1], root), options) if explain else {}
-        )
+        explained = _explained(left, ids, (collective, sizes[-1], root), options) if explain else {}
         output.print_json(fields | explained | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
@@ -360,8 +358,8 @@ def _print_log(
     verdict = _verdict(path, Question(machine, gpus=gpus, collective=collective, options=options))
     if json:
         fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
-        found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
-        found["verdict"] = verdict_fields(verdict)
+        found: dict[str, Any] = {"log": str(path), "measured_nccl": log.version}
+        found |= {"meaning": compared.meaning, "verdict": verdict_fields(verdict)}
         bars = _bars_of_log(machine, gpus, collective, compared, options)
         rows = [
             vars(row) | {"ratio": row.ratio, "error": bar}

@@ -1,8 +1,8 @@
 //! Names the format string of each line that the fixtures have: tag, file, line.
 //!
 //! NCCL's are of v2.18.5-1, v2.23.4-1, v2.27.7-1 and v2.30.7-1, all under `src/`. The forms of
-//! nccl-tests are of v2.13.9 (with 2.18 and 2.23) and of v2.19.6 (with 2.27 and 2.30). A release
-//! that prints no such line has `-`.
+//! nccl-tests are of v2.13.9 (with 2.18 and 2.23). With 2.27 and 2.30 they are of v2.19.6.
+//! A release that prints no such line has `-`.
 
 /// A line of a log, and the form that it was written by.
 #[derive(Debug, Clone)]

@@ -30,7 +30,7 @@ pub type DeviceId = usize;
 pub struct Device {
     /// Unique within the machine, as people write it: `GPU0`, `mlx5_0`.
     pub name: String,
-    /// What it is.
+    /// Says what it is.
     pub kind: DeviceKind,
     /// The product, where known: `V100-SXM2-16GB`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// One of which nothing more is known.
+    /// Makes one that nothing more is known of.
     #[must_use]
     pub fn new(name: &str, kind: DeviceKind, model: Option<&str>) -> Self {
         let (identity, locality) = (Identity::default(), Locality::default());
@@ -115,11 +115,11 @@ impl Device {
 /// One bundle of equal links between two devices, full duplex.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Link {
-    /// One end.
+    /// Names one end.
     pub a: DeviceId,
     /// The other end.
     pub b: DeviceId,
-    /// What it is.
+    /// Says what it is.
     pub kind: LinkKind,
     /// How many links the bundle holds, at least one.
     pub count: u32,
@@ -142,8 +142,8 @@ pub struct Link {
 impl Link {
     /// Bandwidth of the whole bundle in one direction; at most [`MAX_BANDWIDTH`] in a machine.
     ///
-    /// A bundle that was measured to reach less than copies reach of its kind has in proportion less: as much as
-    /// a sound one would need to reach the same.
+    /// Sums its links. A bundle that was measured to reach less than copies reach of its kind has
+    /// in proportion less. It has as much as a sound one would need to reach the same.
     #[must_use]
     pub fn total_bandwidth(&self) -> Bandwidth {
         let nominal = self.nominal_bandwidth();
@@ -207,11 +207,11 @@ pub enum ServerError {
     TooWide(String, String),
     /// A bundle that was measured to carry more than it has.
     Faster {
-        /// One end.
+        /// Names one end.
         a: String,
         /// The other end.
         b: String,
-        /// What was measured.
+        /// Is the measured bandwidth.
         measured: Bandwidth,
         /// What the bundle has.
         peak: Bandwidth,
@@ -220,7 +220,7 @@ pub enum ServerError {
     TooWideGpu(String, String),
     /// A discipline that the link's kind, between such devices, does not allow.
     Discipline {
-        /// One end.
+        /// Names one end.
         a: String,
         /// The other end.
         b: String,
@@ -228,7 +228,7 @@ pub enum ServerError {
         kind: &'static str,
         /// What was asked for.
         given: &'static str,
-        /// What works.
+        /// Says what works.
         allowed: String,
     },
     /// Links of one NVSwitch with different disciplines.
@@ -422,8 +422,8 @@ impl Server {
         &self.source
     }
 
-    /// What probably makes the description wrong, and what to do about it: what every answer
-    /// about this machine hangs on, unlike an assumption, which seldom matters.
+    /// Says what probably makes the description wrong, and what to do about it. Every answer about
+    /// this machine hangs on that, unlike an assumption, which seldom matters.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -565,8 +565,8 @@ impl Server {
         Ok(self)
     }
 
-    /// The same with what was measured of its links, one for each, and by what; a link of which nothing was keeps what
-    /// it has.
+    /// Gives the same with what was measured of its links, one for each, and by what. A link
+    /// without any measurement keeps what it has.
     pub(in crate::system) fn with_measured_links(
         &self,
         measured: &[Option<Bandwidth>],

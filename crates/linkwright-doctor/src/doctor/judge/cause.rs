@@ -9,9 +9,9 @@ use crate::doctor::evidence::Line;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Has servers that exchange over TCP, which is slow.
+    /// Says that servers exchange over TCP.
     Tcp,
-    /// Has some network interfaces that carry nothing.
+    /// Says that some network interfaces carry nothing.
     InterfaceUnused,
     /// GPUs use interfaces that are far from them.
     WrongInterface,
@@ -92,7 +92,7 @@ impl Cause {
     }
 }
 
-/// Holds a cause that may be at work, and what it changes.
+/// Holds a cause that may be at work, with its change.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// Says what it is.

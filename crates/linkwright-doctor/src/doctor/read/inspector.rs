@@ -166,12 +166,20 @@ mod tests {
     use crate::doctor::evidence::{Evidence, Format};
 
     fn operation(rank: u32, sequence: u64, bytes: u64, time: i64) -> String {
+        let header = format!("\"id\":\"0x9\",\"rank\":{rank},\"n_ranks\":4,\"nnodes\":2");
+        let metadata = format!(
+            "\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"\",\"rec_mechanism\":\"x\",\
+             \"dump_timestamp_us\":1,\"hostname\":\"h{rank}\",\"pid\":1"
+        );
+        let operation = format!(
+            "\"coll\":\"AllGather\",\"coll_sn\":{sequence},\"coll_msg_size_bytes\":{bytes},\
+             \"coll_exec_time_us\":{time}"
+        );
+        let rates = "\"coll_timing_source\":\"kernel_gpu\",\"coll_algobw_gbs\":1.0,\
+                     \"coll_busbw_gbs\":0.75";
         format!(
-            "{{\"header\":{{\"id\":\"0x9\",\"rank\":{rank},\"n_ranks\":4,\"nnodes\":2}},\"metadata\":{{\
-             \"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"\",\"rec_mechanism\":\"x\",\
-             \"dump_timestamp_us\":1,\"hostname\":\"h{rank}\",\"pid\":1}},\"coll_perf\":{{\"coll\":\
-             \"AllGather\",\"coll_sn\":{sequence},\"coll_msg_size_bytes\":{bytes},\"coll_exec_time_us\":{time},\
-             \"coll_timing_source\":\"kernel_gpu\",\"coll_algobw_gbs\":1.0,\"coll_busbw_gbs\":0.75}}}}\n"
+            "{{\"header\":{{{header}}},\"metadata\":{{{metadata}}},\"coll_perf\":{{{operation},\
+             {rates}}}}}\n"
         )
     }
 
@@ -209,11 +217,12 @@ mod tests {
 
     #[test]
     fn metrics_are_read_by_their_range_of_sizes() {
+        let group = "comm_name=\"c\",n_nodes=\"1\",nranks=\"8\",collective=\"AllReduce\",\
+                     message_size=\"1-2MB\",algo_proto=\"RING_SIMPLE\"";
         let metric = |gpu: u32, value: &str| {
             format!(
-                "nccl_collective_exec_time_microseconds{{version=\"v5.1\",slurm_job_id=\"1\",node=\"n\",gpu=\"GPU{gpu}\",\
-                 comm_name=\"c\",n_nodes=\"1\",nranks=\"8\",collective=\"AllReduce\",message_size=\"1-2MB\",\
-                 algo_proto=\"RING_SIMPLE\"}} {value}\n"
+                "nccl_collective_exec_time_microseconds{{version=\"v5.1\",slurm_job_id=\"1\",node=\"n\",\
+                 gpu=\"GPU{gpu}\",{group}}} {value}\n"
             )
         };
         let text = metric(0, "50.5") + &metric(1, "40") + &metric(2, "-1") + &metric(3, "NaN");

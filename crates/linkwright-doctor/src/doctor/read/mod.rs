@@ -28,9 +28,8 @@ const MOST_OF_HEAD: usize = 1 << 18;
 const MOST_NOTES: usize = 32;
 
 /// Says what a person may give.
-const REMEDY: &str = "give the output of nccl-tests, a log of NCCL_DEBUG=INFO, NCCL's dump of topology or graphs, \
-                      nvidia-smi topo -m, NCCL Inspector's JSON or metrics, or a matrix of p2pBandwidthLatencyTest, \
-                      nvbandwidth or rocm-bandwidth-test";
+const REMEDY: &str = "give output of nccl-tests, NCCL_DEBUG=INFO, NCCL's topology or graphs, nvidia-smi topo -m, \
+                      NCCL Inspector's files, or matrices of p2pBandwidthLatencyTest, nvbandwidth or rocm-bandwidth-test";
 
 /// Says what is known of the file that is read.
 pub(crate) struct Source<'a> {

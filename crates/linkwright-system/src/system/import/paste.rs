@@ -9,7 +9,7 @@ use crate::diagnostic::{InputError, Position};
 /// One word of a line, without the colour codes around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::system) struct Token {
-    /// The word.
+    /// Is the word.
     pub(in crate::system) text: String,
     /// Where it starts.
     pub(in crate::system) position: Position,
@@ -31,7 +31,7 @@ impl Token {
     }
 }
 
-/// The words of one line.
+/// Holds the words of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::system) struct Line {
     /// The words, first to last.

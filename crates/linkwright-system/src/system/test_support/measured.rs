@@ -1,7 +1,8 @@
 //! Prints what the programs that measure pairs would print of a machine, with pairs that are slow.
 //!
-//! Each line has the format of its source: `NAME` of cuda-samples' `p2pBandwidthLatencyTest.cu` at v12.8, of
-//! nvbandwidth's files at v0.8, and of rocm_bandwidth_test's files at rocm-6.3.3, with the number of its line.
+//! Each line has the format of its source. That is `NAME` of cuda-samples'
+//! `p2pBandwidthLatencyTest.cu` at v12.8, of nvbandwidth's files at v0.8, and of
+//! rocm_bandwidth_test's files at rocm-6.3.3. The number of its line stands beside it.
 
 use std::fmt::Write as _;
 
@@ -10,12 +11,12 @@ use crate::system::server::Server;
 use crate::system::views::gpu_graph::{BandwidthProfile, GpuGraph, PairLink};
 use crate::system::views::proximity::{Proximity, proximity};
 
-/// What copies reach between the GPUs of a machine and its host, GB/s in one direction.
+/// Says what copies reach between the GPUs of a machine and its host, GB/s in one direction.
 #[derive(Debug, Clone)]
 pub struct PairRates {
-    /// From the GPU of the row to that of the column; a GPU's own memory on the diagonal.
+    /// Goes from the GPU of the row to that of the column; a GPU's own memory is on the diagonal.
     pub pairs: Vec<Vec<f64>>,
-    /// From each GPU to the host and back.
+    /// Goes from each GPU to the host and back.
     pub host: Vec<f64>,
     /// The PCI bus of each GPU, by its id; those of the machine where it says them.
     pub buses: Vec<u32>,
@@ -69,7 +70,7 @@ impl PairRates {
         self.pairs.len()
     }
 
-    /// A number for each cell, row by row.
+    /// Makes a number for each cell, row by row.
     fn matrix(&self, of: impl Fn(usize, usize) -> f64) -> Vec<Vec<f64>> {
         let row = |a: usize| (0..self.count()).map(|b| of(a, b)).collect();
         (0..self.count()).map(row).collect()
@@ -79,7 +80,7 @@ impl PairRates {
         self.matrix(|a, b| self.pairs[a][b] + self.pairs[b][a])
     }
 
-    /// What `p2pBandwidthLatencyTest` prints.
+    /// Gives what `p2pBandwidthLatencyTest` prints.
     #[must_use]
     pub fn p2p_bandwidth_latency_test(&self) -> String {
         // p2pBandwidthLatencyTest.cu 631
@@ -212,7 +213,7 @@ impl PairRates {
         ]
     }
 
-    /// What `nvbandwidth` prints.
+    /// Gives what `nvbandwidth` prints.
     #[must_use]
     pub fn nvbandwidth(&self) -> String {
         // output.cpp 31, 32, 49 to 51, 166
@@ -256,7 +257,7 @@ impl PairRates {
         text
     }
 
-    /// What `nvbandwidth --json` prints.
+    /// Gives what `nvbandwidth --json` prints.
     #[must_use]
     pub fn nvbandwidth_json(&self) -> String {
         // json_output.cpp 25 to 51 (keys), 179 (devices), 64 to 70 (cells), 79 to 81
@@ -296,7 +297,7 @@ impl PairRates {
         )
     }
 
-    /// What `rocm-bandwidth-test` prints: two hosts, and then the GPUs.
+    /// Gives what `rocm-bandwidth-test` prints: two hosts, and then the GPUs.
     #[must_use]
     pub fn rocm_bandwidth_test(&self) -> String {
         const HOSTS: usize = 2;

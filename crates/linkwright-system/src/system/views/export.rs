@@ -96,11 +96,11 @@ struct JsonLink<'a> {
 
 /// The system as JSON: its devices, and its links by the names of the devices they join.
 ///
-/// `bandwidth_bytes_per_second` is that of one link of the `count` in a bundle, in one
-/// direction; `latency_picoseconds` is one-way; `measured_bytes_per_second` is of the whole bundle, where
-/// it was measured. A GPU's `memory_bytes` are those of its model, and
-/// so is its `vendor_id` where the machine does not say it; so is `speed_bytes_per_second` of the port
-/// of a network interface. What is not known is left out.
+/// `bandwidth_bytes_per_second` is that of one link of the `count` in a bundle, in one direction.
+/// `latency_picoseconds` is one-way. `measured_bytes_per_second` is of the whole bundle, where it
+/// was measured. A GPU's `memory_bytes` are those of its model, and so is its `vendor_id` where the
+/// machine does not say it; so is `speed_bytes_per_second` of the port of a network interface. What
+/// is not known is left out.
 ///
 /// # Panics
 /// Never: a system holds nothing that JSON cannot.

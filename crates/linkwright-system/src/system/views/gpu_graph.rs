@@ -76,7 +76,7 @@ pub enum PairLink {
         /// How many links of each GPU lead to switches that the other reaches.
         count: u32,
     },
-    /// The host: PCIe, the CPUs, and what joins them.
+    /// Is the host: PCIe, the CPUs, and their links.
     Host {
         /// The narrowest PCIe link on the way; absent where the way has none.
         pcie: Option<LinkKind>,
@@ -106,7 +106,7 @@ pub struct GpuPair {
     pub data_sheet: Bandwidth,
     /// Data-sheet bandwidth of the way through the host, which exists beside any NVLink.
     pub host: Bandwidth,
-    /// What `data_sheet` would be if nothing had been measured of the links.
+    /// Is what `data_sheet` would be if nothing had been measured of the links.
     #[serde(skip)]
     pub nominal: Bandwidth,
 }
@@ -120,7 +120,7 @@ pub struct FabricPath {
     pub bandwidth: Bandwidth,
     /// Peak bandwidth of the widest of its links.
     pub widest_link: Bandwidth,
-    /// What `bandwidth` would be if nothing had been measured of the links.
+    /// Is what `bandwidth` would be if nothing had been measured of the links.
     #[serde(skip)]
     pub nominal: Bandwidth,
 }
@@ -133,7 +133,7 @@ pub fn few_enough(gpus: usize) -> Result<(), SystemError> {
     if gpus > MOST_PAIRED { Err(SystemError::TooManyPairs { gpus }) } else { Ok(()) }
 }
 
-/// What joins each pair of a machine's GPUs.
+/// Says what joins each pair of a machine's GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuGraph {
     names: Vec<String>,
@@ -301,7 +301,7 @@ fn direct(machine: &Server, links: &[usize], other: DeviceId) -> Vec<FabricPath>
     .collect()
 }
 
-/// What one link of a bundle has of what all carry.
+/// Gives what one link of a bundle has of what all carry.
 fn one_of(link: &Link) -> Bandwidth {
     Bandwidth(link.total_bandwidth().0 / u64::from(link.count.max(1)))
 }

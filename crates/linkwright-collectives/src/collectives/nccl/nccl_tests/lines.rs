@@ -1,10 +1,10 @@
 //! Reads a log of nccl-tests line by line, so that its length bounds nothing.
 
 use super::log::NcclTestsLog;
-use crate::diagnostic::prefix::label;
 use super::read::Reader;
 use super::table::Heading;
 use crate::diagnostic::InputError;
+use crate::diagnostic::prefix::label;
 
 /// Comments before a table are kept up to this number of bytes, until its heading says who prints it.
 const MOST_PENDING: usize = 4 << 20;

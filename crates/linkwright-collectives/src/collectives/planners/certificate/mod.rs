@@ -20,8 +20,8 @@
 //!   Each link has a length. A flow between two GPUs takes at least their distance in lengths. All
 //!   links together hold their bandwidths times their lengths.
 //!
-//! Three things are left out: what a link reaches of its peak, latencies, and the fabric's own
-//! switches.
+//! It leaves out latencies, the fabric's own switches, and the part of its peak
+//! that a link reaches.
 
 mod cuts;
 mod find;
@@ -55,7 +55,7 @@ pub enum Proof {
     },
     /// The links of all GPUs hold the reductions and copies of switches.
     InSwitch,
-    /// Proves by flows that take at least the distances between GPUs.
+    /// Holds lengths: flows take at least the distances between GPUs.
     Weights {
         /// For each rank, distances of devices from it that are no longer than the lengths allow.
         distances: Vec<Vec<(DeviceId, u64)>>,

@@ -6,8 +6,8 @@
 //! schedule has steps of the job's ranks only. Blink's authors measured 2.6 to 2.9 times the
 //! bandwidth for pairs of V100s without a direct link, which go over PCIe otherwise.
 //!
-//! It leaves out the copy kernels and the memory that forwarding takes on a helper. It leaves out
-//! PCIe, and what a helper's own job loses beside bandwidth. An all-to-all is not planned so.
+//! It leaves out the copy kernels and the memory that forwarding takes on a helper. It leaves out PCIe.
+//! A helper's own job may lose more than bandwidth, which is left out, too. An all-to-all is not planned so.
 
 use std::collections::BTreeMap;
 

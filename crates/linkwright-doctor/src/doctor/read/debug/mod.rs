@@ -46,7 +46,7 @@ pub struct DebugReader {
     communicators: BTreeSet<String>,
     /// Lines of the largest communicator.
     own_lines: u64,
-    /// Holds speeds that come before the list of a host's interfaces, which has none.
+    /// Holds speeds that come before the list of a host's interfaces.
     speeds: BTreeMap<(String, String), u32>,
     /// The thread whose print of the topology is read.
     topology_of: Option<u64>,

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Where a GPU sits on the PCI bus.
+/// Says where a GPU sits on the PCI bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PciPlace {
     /// The domain, where it is said.
     pub domain: Option<u32>,
-    /// The bus.
+    /// Is the bus.
     pub bus: u32,
-    /// The device.
+    /// Is the device.
     pub device: u32,
 }
 
@@ -48,7 +48,7 @@ impl PciPlace {
     }
 }
 
-/// A device that a line lists.
+/// Holds a device that a line lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) number: usize,
@@ -79,14 +79,14 @@ pub(super) fn listed(line: &str) -> Option<Listed> {
     Some(Listed { number, place, is_gpu: place.is_some() })
 }
 
-/// The device of nvbandwidth's JSON: `0: NAME (00000000:1b:00): (HOST)`.
+/// Reads the device of nvbandwidth's JSON: `0: NAME (00000000:1b:00): (HOST)`.
 pub(super) fn of_json(line: &str) -> Option<Listed> {
     let (number, rest) = line.split_once(':')?;
     let number = number.parse().ok().filter(|number| *number < super::MOST_DEVICES)?;
     Some(Listed { number, place: in_brackets(rest), is_gpu: true })
 }
 
-/// The pair of a line such as `Device=0 CANNOT Access Peer Device=1`.
+/// Reads the pair of a line such as `Device=0 CANNOT Access Peer Device=1`.
 pub(super) fn apart(line: &str) -> Option<(usize, usize)> {
     let (before, after) = line.split_once(" CANNOT Access Peer Device=")?;
     let (_, from) = before.rsplit_once("Device=")?;
@@ -94,12 +94,12 @@ pub(super) fn apart(line: &str) -> Option<(usize, usize)> {
     from.parse().ok().zip(to.parse().ok())
 }
 
-/// The last place in brackets.
+/// Reads the last place in brackets.
 fn in_brackets(text: &str) -> Option<PciPlace> {
     text.split('(').skip(1).filter_map(|part| PciPlace::parse(part.split(')').next()?)).last()
 }
 
-/// `1b, pciDeviceID: 0, pciDomainID:0`.
+/// Reads `1b, pciDeviceID: 0, pciDomainID:0`.
 fn of_keys(text: &str) -> Option<PciPlace> {
     let mut numbers = text.split(',').map(|part| {
         let digits = part.rsplit(':').next().unwrap_or(part).trim();

@@ -1,7 +1,8 @@
-//! The JSON of nvbandwidth.
+//! Reads the JSON of nvbandwidth.
 //!
-//! Its numbers are texts, and absent ones `N/A`. A test of both directions appends three matrices to one, of which
-//! the last has the totals that its description names (`json_output.cpp` of v0.8, lines 55 to 91).
+//! Its numbers are texts, and absent ones `N/A`. A test of both directions appends three matrices
+//! to one. The last has the totals that its description names (`json_output.cpp` of v0.8, lines 55
+//! to 91).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,28 +14,30 @@ use crate::system::views::proximity::proximity;
 
 /// A pair is far below its like where it reaches less than this part of their median.
 ///
-/// Runs scatter much less: the 56 pairs of eight A100 in nvbandwidth's README of v0.8 (lines 80 to 87) lie within 1 %
-/// of each other. Links that fall back to half their lanes or speed, and one link of two that is down, lie below.
+/// Runs scatter much less. The 56 pairs of eight A100 in nvbandwidth's README of v0.8 (lines 80 to
+/// 87) lie within 1 % of each other. Links that fall back to half their lanes or speed, and one
+/// link of two that is down, lie below.
 pub const FAR_BELOW: f64 = 0.75;
 
 /// A pair that reaches far less than its like.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlowPair {
-    /// One end: a GPU by its id, or a host.
+    /// Is one end: a GPU by its id, or a host.
     pub a: End,
-    /// The other end.
+    /// Is the other end.
     pub b: End,
     /// Their names.
     pub names: [String; 2],
-    /// What joins them, as `nvidia-smi topo -m` says it, such as `NV2` or `PIX`.
+    /// Names what joins them, as `nvidia-smi topo -m` says it, such as `NV2` or `PIX`.
     pub link: String,
-    /// What the pair reached in its slower direction, GB/s.
+    /// Is what the pair reached in its slower direction, GB/s.
     pub measured: f64,
-    /// What its like reach, GB/s: the median of the others, or of a pair without any what copies reach of its links.
+    /// Is what its like reach, GB/s. That is the median of the others, or of a pair without any
+    /// what copies reach of its links.
     pub like: f64,
     /// How many others there are.
     pub others: usize,
-    /// The title of the matrix.
+    /// Is the title of the matrix.
     pub title: String,
     /// Where the number stands in the file.
     pub position: Position,
@@ -54,7 +56,7 @@ impl fmt::Display for SlowPair {
     }
 }
 
-/// What makes two pairs alike: the kind of their links, and how they are joined.
+/// Says what makes two pairs alike: the kind of their links, and how they are joined.
 type Like = (u8, String);
 
 /// Names the pairs of a file that reach far less than those that are joined as they are in the machine, the worst
@@ -159,8 +161,8 @@ impl<'a> Joined<'a> {
         }
     }
 
-    /// Pairs of one kind with equally many links are alike; through the host those that are equally far, and GPUs to
-    /// the host where their PCIe is the same.
+    /// Pairs of one kind with equally many links are alike. Through the host, those that are
+    /// equally far are alike. GPUs to the host are alike where their PCIe is the same.
     fn like(&self, pair: (End, End)) -> Like {
         let (End::Gpu(a), End::Gpu(b)) = pair else {
             let gpu = if let End::Gpu(gpu) = pair.0 { gpu } else { return (3, String::new()) };
@@ -180,7 +182,7 @@ impl<'a> Joined<'a> {
         }
     }
 
-    /// What copies reach in one direction of a pair's own links, GB/s.
+    /// Gives what copies reach in one direction of a pair's own links, GB/s.
     fn expected(&self, pair: (End, End)) -> Option<f64> {
         let (End::Gpu(a), End::Gpu(b)) = pair else { return None };
         let joined = self.graph.pair(a, b)?;

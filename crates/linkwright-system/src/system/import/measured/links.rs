@@ -1,15 +1,15 @@
-//! What the measurements of pairs say of a machine's links.
+//! Says what the measurements of pairs tell of a machine's links.
 //!
 //! - A link between two GPUs has what its pair reaches, in the slower direction. Where only both directions at once
 //!   were measured, it has half of that.
 //! - A GPU's links to NVSwitches have together what the fastest of its pairs reaches: its port holds up all of them
 //!   alike. One slow pair of a switch slows no port; [`super::far_below`] names it.
-//! - A GPU's PCIe link has the fastest of what its copies from and to the host reach, and those with GPUs that are at
-//!   most one switch away. What kernels reach over PCIe is left out, since they keep fewer requests on it than copy
-//!   engines do.
+//! - A GPU's PCIe link has the fastest of several rates. These are what its copies from and to the
+//!   host reach, and those with GPUs that are at most one switch away. Rates of kernels over PCIe
+//!   are left out, since they keep fewer requests on it than copy engines do.
 //!
-//! Links that several GPUs share, between switches and sockets, keep what they have: one pair alone does not fill
-//! them. So do links of which nothing was measured.
+//! Links that several GPUs share, between switches and sockets, keep what they have: one pair alone
+//! does not fill them. So do links without any measurement.
 
 use std::collections::BTreeMap;
 
@@ -31,20 +31,20 @@ const MORE_THAN_PEAK: f64 = 1.05;
 pub struct TakenLink {
     /// The names of its ends.
     pub between: [String; 2],
-    /// What was measured, in one direction of the whole bundle.
+    /// Is the measured bandwidth, in one direction of the whole bundle.
     pub measured: Bandwidth,
-    /// What its data sheet says.
+    /// Is what its data sheet says.
     pub nominal: Bandwidth,
 }
 
 /// A server with what was measured of its links.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredServer {
-    /// The server.
+    /// Is the server.
     pub server: Server,
     /// The links that have measured bandwidths now, in the server's order.
     pub taken: Vec<TakenLink>,
-    /// What could not be taken, in sentences.
+    /// Says what could not be taken, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -75,7 +75,8 @@ impl Rates {
         rates
     }
 
-    /// What goes from one end to another; where only both directions were measured, half of that.
+    /// Gives what goes from one end to another. Where only both directions were measured, it gives
+    /// half of that.
     fn get(&self, from: End, to: End) -> Option<f64> {
         let both = || {
             let one = self.half_of_both.get(&(from, to)).copied();
@@ -85,12 +86,12 @@ impl Rates {
         one_way.or_else(|| if self.one_way.contains_key(&(to, from)) { None } else { both() })
     }
 
-    /// The slower direction of a pair.
+    /// Gives the slower direction of a pair.
     fn slower(&self, a: End, b: End) -> Option<f64> {
         least(self.get(a, b), self.get(b, a))
     }
 
-    /// The slower direction of one end, each with the fastest of its pairs.
+    /// Gives the slower direction of one end, each with the fastest of its pairs.
     fn fastest(&self, gpu: usize, others: &[End]) -> Option<f64> {
         let own = End::Gpu(gpu);
         let out = others.iter().filter_map(|other| self.get(own, *other)).reduce(f64::max);
@@ -112,8 +113,8 @@ fn least(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     a.into_iter().chain(b).reduce(f64::min)
 }
 
-/// Gives a server's links the bandwidths that were measured of its pairs. Links of which nothing was measured keep what
-/// they have.
+/// Gives a server's links the bandwidths that were measured of its pairs. Links without any
+/// measurement keep what they have.
 ///
 /// # Errors
 /// GPUs that the server has not got; a machine of several servers, or with too many GPUs.
@@ -183,7 +184,7 @@ fn taken(server: &Server, bundles: Vec<(Vec<usize>, f64)>, by: &str) -> Measured
                 let Link { a, b, kind, .. } = &server.links()[*first];
                 let [a, b] = [a, b].map(|end| &server.devices()[*end].name);
                 notes.push(format!(
-                    "{a} and {b} reached {}, and their {} has {}: say of which generation it is.",
+                    "{a} and {b} reached {}, and their {} has {}: name its generation.",
                     Bandwidth(rate as u64),
                     kind.name(),
                     Bandwidth(all)

@@ -5,18 +5,21 @@
 //! data sheets. [`far_below`] names the pairs that reach much less than those that are joined as they are.
 //!
 //! The formats are those of these sources:
-//! - <https://github.com/NVIDIA/cuda-samples>, `p2pBandwidthLatencyTest.cu`: v12.8, lines 638 (devices), 116 (who
-//!   cannot access whom), 255 to 270 and 410 to 425 (matrices), 668 to 686 (titles). The titles are the same from
-//!   v10.0 to v13.0.
-//! - <https://github.com/NVIDIA/nvbandwidth>: v0.8, `inline_common.h` lines 56 to 98 and v0.4, `common.h` line 199
-//!   (matrices), `testcases_ce.cpp` and `testcases_sm.cpp` (titles), `output.cpp` lines 90 and 166 (devices), 177
-//!   (names of the tests), `json_output.cpp` (JSON, since v0.5).
-//! - <https://github.com/ROCm/rocm_bandwidth_test>: rocm-6.3.3, `rocm_bandwidth_test_report.cpp` lines 242 to 320
-//!   (matrices) and 336 to 357 (devices); roc-1.9.1, the same file, lines 240 to 290 (older titles).
+//! - <https://github.com/NVIDIA/cuda-samples> has `p2pBandwidthLatencyTest.cu`. At v12.8 it has
+//!   devices in line 638, and who cannot access whom in 116. It has matrices in 255 to 270 and 410
+//!   to 425, and titles in 668 to 686. The titles are the same from v10.0 to v13.0.
+//! - <https://github.com/NVIDIA/nvbandwidth> has matrices in `inline_common.h` of v0.8, lines 56 to
+//!   98, and in `common.h` of v0.4, line 199. `testcases_ce.cpp` and `testcases_sm.cpp` have the
+//!   titles. `output.cpp` has devices in lines 90 and 166, and names of the tests in 177.
+//!   `json_output.cpp` has the JSON, since v0.5.
+//! - <https://github.com/ROCm/rocm_bandwidth_test> has `rocm_bandwidth_test_report.cpp`. At
+//!   rocm-6.3.3 it has matrices in lines 242 to 320 and devices in 336 to 357. At roc-1.9.1 the
+//!   same file has older titles in lines 240 to 290.
 //!
-//! The GPUs of a file are those of the machine with the same PCI addresses, where both say them all, and else those
-//! of the same number: CUDA numbers GPUs along the PCI bus, as `nvidia-smi` does, where they are of one model or
-//! `CUDA_DEVICE_ORDER=PCI_BUS_ID` is set; HSA lists its agents in the driver's order.
+//! The GPUs of a file are those of the machine with the same PCI addresses, where both say them
+//! all. Else they are those of the same number. CUDA numbers GPUs along the PCI bus, as
+//! `nvidia-smi` does, where they are of one model or `CUDA_DEVICE_ORDER=PCI_BUS_ID` is set. HSA
+//! lists its agents in the driver's order.
 
 mod devices;
 mod json;
@@ -37,19 +40,19 @@ pub use links::{MeasuredServer, TakenLink, with_measured};
 pub use tables::{slow_table, taken_table};
 pub use titles::{Copier, Quantity, What};
 
-/// Which program printed a file.
+/// Names the program that printed a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// Of NVIDIA's cuda-samples.
+    /// Is of NVIDIA's cuda-samples.
     P2pBandwidthLatencyTest,
-    /// NVIDIA's.
+    /// Is NVIDIA's.
     Nvbandwidth,
-    /// AMD's.
+    /// Is AMD's.
     RocmBandwidthTest,
 }
 
 impl Tool {
-    /// Its name.
+    /// Gives its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,55 +66,55 @@ impl Tool {
 /// Where data comes from or goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
-    /// A GPU, by its number.
+    /// Is a GPU, by its number.
     Gpu(usize),
-    /// The memory of a host's CPU, by its number.
+    /// Is the memory of a host's CPU, by its number.
     Host(usize),
 }
 
-/// What was measured between two ends. A GPU to itself is its own memory, of which both tools count what is read and
-/// written.
+/// Holds what was measured between two ends. A GPU to itself is its own memory, where both tools
+/// count what is read and written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cell {
     /// Where the data comes from; of both directions at once, one of the two.
     pub from: End,
     /// Where it goes.
     pub to: End,
-    /// GB/s (10^9 bytes), or of a latency microseconds; above zero.
+    /// Is in GB/s (10^9 bytes), or of a latency in microseconds; above zero.
     pub value: f64,
     /// Where the number stands.
     pub position: Position,
 }
 
-/// One matrix of a file, without the cells that hold no number.
+/// Holds one matrix of a file, without the cells that hold no number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
-    /// Its title as printed.
+    /// Is its title as printed.
     pub title: String,
     /// Where the title stands.
     pub position: Position,
-    /// What its numbers are.
+    /// Says what its numbers are.
     pub what: What,
-    /// The numbers, row by row.
+    /// Holds the numbers, row by row.
     pub cells: Vec<Cell>,
 }
 
-/// What a file says was measured.
+/// Holds what a file says was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurements {
-    /// The file's name.
+    /// Is the file's name.
     pub file: String,
-    /// The program.
+    /// Is the program.
     pub tool: Tool,
-    /// How many GPUs it numbered.
+    /// Counts the GPUs that it numbered.
     pub gpus: usize,
     /// Where the GPUs sit, as far as the file says.
     pub places: BTreeMap<usize, PciPlace>,
     /// Pairs of GPUs that the file says cannot access each other.
     pub without_access: BTreeSet<(usize, usize)>,
-    /// The matrices, in the file's order.
+    /// Holds the matrices, in the file's order.
     pub matrices: Vec<Matrix>,
-    /// What was skipped, each with its line.
+    /// Says what was skipped, each with its line.
     pub notes: Vec<String>,
 }
 
@@ -132,8 +135,9 @@ pub fn looks_measured(text: &str) -> bool {
 /// or `mpirun` put before lines make no difference. A text that was cut keeps its whole rows.
 ///
 /// # Errors
-/// No matrix, a cell that is no bandwidth, a matrix of more than 1,024 devices, GPUs of AMD without the list of
-/// devices, JSON that is cut; with the place.
+/// No matrix is an error, as is a cell that is no bandwidth, or a matrix of more than 1,024
+/// devices. So are GPUs of AMD without the list of devices, and JSON that is cut. The error has the
+/// place.
 pub fn read(file: &str, text: &str) -> Result<Measurements, InputError> {
     let found = match json::start(text) {
         Some(start) => json::read(file, text, start)?,

@@ -1,4 +1,4 @@
-//! What was measured, as tables.
+//! Gives what was measured, as tables.
 
 use super::{SlowPair, TakenLink};
 use crate::table::Table;
@@ -21,8 +21,9 @@ pub fn taken_table(taken: &[TakenLink]) -> Table {
 
 /// One row per pair that is far below its like, the worst first.
 ///
-/// Columns: `a` and `b` (the names of its ends), `link` (what joins them), `measured` and `like` (what its like reach),
-/// `others` (how many these are), `title` (of the matrix), `line` (of the number in the file) and `sentence` (all of it).
+/// Columns are `a` and `b` (the names of its ends), `link` (what joins them), `measured` and `like`
+/// (what its like reach). Next are `others` (how many these are), `title` (of the matrix) and
+/// `line` (of the number in the file). The last is `sentence` (all of it).
 #[must_use]
 pub fn slow_table(slow: &[SlowPair]) -> Table {
     let text = |of: fn(&SlowPair) -> String| slow.iter().map(of).collect::<Vec<String>>();

@@ -7,7 +7,7 @@ use crate::system::server::Server;
 use crate::system::test_support::{PairRates, assert_is_helpful, is_of_amd};
 use crate::system::toml_format;
 
-/// What each program prints of a machine, as far as it runs on its GPUs.
+/// Gives what each program prints of a machine, as far as it runs on its GPUs.
 fn texts(server: &Server, rates: &PairRates) -> Vec<(Tool, String)> {
     if is_of_amd(server) {
         return vec![(Tool::RocmBandwidthTest, rates.rocm_bandwidth_test())];

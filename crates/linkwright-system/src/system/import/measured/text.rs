@@ -1,8 +1,8 @@
-//! The texts that the programs print, line by line.
+//! Reads the texts that the programs print, line by line.
 //!
-//! Each line is looked at by itself: as a title, as the heading of a title that came before, as a row under that, or
-//! as the name of a device. Lines of several ranks may be mixed; they are told apart by what a launcher puts before
-//! them, and the first rank that prints matrices counts.
+//! Each line is looked at by itself. It is a title, the heading of a title that came before, a row
+//! under that, or the name of a device. Lines of several ranks may be mixed. A launcher's prefixes
+//! tell them apart, and the first rank that prints matrices counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Measurements, InputError> {
     reader.finish()
 }
 
-/// The lines of one rank.
+/// Holds the lines of one rank.
 #[derive(Default)]
 struct Rank {
     devices: BTreeMap<usize, (PciPlace, Position)>,
@@ -59,7 +59,7 @@ struct Open {
 struct Reader<'a> {
     file: &'a str,
     ranks: BTreeMap<String, Rank>,
-    /// The labels of ranks in the order of their first lines.
+    /// Lists the labels of ranks in the order of their first lines.
     order: Vec<String>,
     cells: usize,
 }
@@ -103,7 +103,7 @@ impl Reader<'_> {
         self.row(line, is_cut)
     }
 
-    /// The rank of a prefix.
+    /// Finds the rank of a prefix.
     fn rank(&mut self, prefix: &str) -> Option<&mut Rank> {
         let label = label(prefix)?;
         if !self.ranks.contains_key(&label) {
@@ -291,7 +291,8 @@ fn is_of_a_gpu(cell: &Cell) -> bool {
     matches!((cell.from, cell.to), (End::Gpu(_), _) | (_, End::Gpu(_)))
 }
 
-/// The columns of a heading, which ends in `0 1 2` and so on, and what stands before it.
+/// Counts the columns of a heading, which ends in `0 1 2` and so on. It gives what stands before
+/// them, too.
 fn heading(line: &Line) -> Option<(String, usize)> {
     let last = number(&line.tokens.last()?.text)? as usize;
     let first = line.tokens.len().checked_sub(last + 1)?;
@@ -307,7 +308,8 @@ fn heading(line: &Line) -> Option<(String, usize)> {
     Some((joined(before), last + 1))
 }
 
-/// The number and the values of a row of so many columns, and what stands before it.
+/// Gives the number and the values of a row of `columns` columns. It gives what stands before them,
+/// too.
 fn row_of(line: &Line, columns: usize) -> Option<(String, usize, &[Token])> {
     let first = line.tokens.len().checked_sub(columns).filter(|first| *first > 0)?;
     let (before, values) = line.tokens.split_at(first);

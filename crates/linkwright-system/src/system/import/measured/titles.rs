@@ -1,33 +1,34 @@
-//! The titles of matrices, and what each says of its numbers.
+//! Lists the titles of matrices, with what each says of its numbers.
 
 use super::{End, Tool};
 
-/// What numbers are.
+/// Says what numbers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// GB/s in one direction while nothing goes in the other.
     OneWay,
-    /// GB/s of both directions at once, added up.
+    /// Is in GB/s of both directions at once, added up.
     BothWays,
-    /// Microseconds of a small copy.
+    /// Is in microseconds of a small copy.
     Latency,
 }
 
-/// What moved the data.
+/// Says what moved the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Copier {
-    /// A copy engine.
+    /// Is a copy engine.
     Engine,
-    /// A kernel's blocks.
+    /// Is a kernel's blocks.
     Kernel,
 }
 
-/// What the numbers of a matrix are.
+/// Says what the numbers of a matrix are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct What {
-    /// Bandwidth or latency.
+    /// Is bandwidth or latency.
     pub quantity: Quantity,
-    /// What moved the data. `p2pBandwidthLatencyTest` does not say, and uses copy engines unless `--sm_copy` is given.
+    /// Says what moved the data. `p2pBandwidthLatencyTest` does not say, and uses copy engines
+    /// unless `--sm_copy` is given.
     pub by: Copier,
     /// Whether GPUs reached each other's memory; without, copies went through the host's.
     pub peer_access: bool,
@@ -38,13 +39,13 @@ pub struct What {
 pub(super) enum Layout {
     /// Data goes from the GPU of the row to that of the column.
     GpuToGpu,
-    /// The other way round.
+    /// Goes the other way round.
     GpuFromGpu,
-    /// From the host of the row to the GPU of the column.
+    /// Goes from the host of the row to the GPU of the column.
     HostToGpu,
-    /// The other way round.
+    /// Goes the other way round.
     HostFromGpu,
-    /// From the agent of the row to that of the column, hosts and GPUs alike.
+    /// Goes from the agent of the row to that of the column, hosts and GPUs alike.
     Agents,
     /// Within the GPU of the column; the row is the only one.
     Within,
@@ -69,7 +70,7 @@ impl Layout {
     }
 }
 
-/// What a title says.
+/// Holds what a title says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Title {
     pub(super) tool: Tool,
@@ -77,7 +78,7 @@ pub(super) struct Title {
     pub(super) layout: Layout,
 }
 
-/// A program, the words of a title, and what they say.
+/// Holds a program, the words of a title, and their meaning.
 type Known = (Tool, &'static str, Quantity, Copier, bool, Layout);
 
 use Copier::{Engine, Kernel};
@@ -85,9 +86,9 @@ use Layout::{Agents, GpuFromGpu, GpuToGpu, HostFromGpu, HostToGpu, Within};
 use Quantity::{BothWays, Latency, OneWay};
 use Tool::{Nvbandwidth as Nv, P2pBandwidthLatencyTest as P2p, RocmBandwidthTest as Rocm};
 
-/// Every title that is read. Those of nvbandwidth whose arrow leads from the row are of copies that the row's GPU
-/// reads: `testcases_ce.cpp` of v0.8 copies from the column's to the row's there (line 109), and the other way
-/// round under the other arrow (line 134).
+/// Lists every title that is read. Those of nvbandwidth whose arrow leads from the row are of
+/// copies that the row's GPU reads. `testcases_ce.cpp` of v0.8 copies from the column's to the
+/// row's there (line 109). Under the other arrow it copies the other way round (line 134).
 const TITLES: &[Known] = &[
     (P2p, "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)", OneWay, Engine, false, GpuToGpu),
     (P2p, "Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)", OneWay, Engine, true, GpuToGpu),
@@ -149,7 +150,8 @@ const TITLES: &[Known] = &[
     (Rocm, "Bidirectional average bandwidth GB/s", BothWays, Engine, true, Agents),
 ];
 
-/// Titles of matrices that say nothing of a pair by itself: what passes under load, what all GPUs reach together.
+/// Lists titles of matrices that say nothing of a pair by itself. They tell what passes under load,
+/// or what all GPUs reach together.
 const OTHERS: &[&str] = &[
     "memcpy CE",
     "memcpy SM",
@@ -164,7 +166,7 @@ const OTHERS: &[&str] = &[
 /// Tests of nvbandwidth whose matrices have the titles above, and are of many copies at once or of several servers.
 const CROWDED: [&str; 4] = ["all_to_", "host_to_all_", "one_to_all_", "multinode_"];
 
-/// What a line says as a title.
+/// Holds what a line says as a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// A matrix that is read.

@@ -238,7 +238,7 @@ enum Token {
 /// Holds what an operation takes and what it gives.
 type Traded = (Vec<Token>, Vec<Token>);
 
-/// Holds one run of all blocks. Only their waits, and what ends these, count.
+/// Holds one run of all blocks. Only their waits count, with what ends these.
 struct Play {
     /// Is ordered by line and operation.
     traded: Vec<Vec<Traded>>,

@@ -1,4 +1,4 @@
-//! Tells where data lands in the memory of others, and what else touches it there.
+//! Tells where data lands in the memory of others. It tells what else touches it there.
 //!
 //! A step that receives writes when its block comes to it; a `put` writes when its sender does, which
 //! may be long before. Both are the same where nothing else writes there, in the whole run: then what
@@ -129,7 +129,7 @@ pub(super) fn check(
                 (of_buffer, any, landed) = (Some(*buffer), 0, 0);
             }
             if (*is_far && *from < any) || *from < landed {
-                let problem = "what is written here overlaps what another operation writes";
+                let problem = "this overlaps what another operation writes";
                 let remedy = "let all that is received land in places of its own";
                 return Err(source.refuse(nodes[*node], problem, remedy));
             }

@@ -1,12 +1,13 @@
 //! Reads MSCCL++ execution plans into a [`Schedule`], so that what a job would load can be checked and
 //! timed.
 //!
-//! What it represents: the plan as the executor of microsoft/mscclpp v0.9.0 runs it. What is refused
-//! is what that refuses, or reads past its arrays on, by its source: `src/core/executor/
-//! execution_plan.cc` (keys, names of operations, message sizes), `src/core/executor/executor.cc`
-//! (channels, semaphores, 64 operations), `src/core/include/execution_common.hpp` (how many of what an
-//! operation and a thread block hold, offsets of 32 bits) and `execution_kernel.hpp` (what operations
-//! do, and which threads do it). Nothing was run on a GPU.
+//! It represents the plan as the executor of microsoft/mscclpp v0.9.0 runs it. Plans are refused
+//! that the executor refuses, or where it reads past its arrays. Its source tells that.
+//! `src/core/executor/execution_plan.cc` has keys, names of operations and message sizes.
+//! `src/core/executor/executor.cc` has channels, semaphores and 64 operations.
+//! `src/core/include/execution_common.hpp` has how many of what an operation and a thread block
+//! hold, and offsets of 32 bits. `execution_kernel.hpp` has what operations do, and which threads
+//! do it. Nothing was run on a GPU.
 //!
 //! - The nth channel of a rank to a peer and the nth of the peer to that rank belong together.
 //! - A `put` and the signal behind it are a message; its wait receives it. A signal without data in

@@ -341,7 +341,7 @@ impl<'w, 'a, 'n> Writer<'w, 'a, 'n> {
 #[derive(Default)]
 struct Runs {
     sources: Vec<Slice>,
-    /// Lie in the rank's own buffers, which it has kept.
+    /// Names places in the rank's own buffers.
     kept: Vec<Slice>,
     /// The ranks that it writes to.
     peers: Vec<usize>,

@@ -108,7 +108,7 @@ impl Rounding {
     pub(super) fn note(&self) -> String {
         format!(
             "Shares are rounded to 1/{} of a shard, since the executor takes no {} chunks of such a \
-             message: the run that grew most is {:.1} % longer, and no rate falls by more.",
+             message. The run that grew most is {:.1} % longer, and no rate falls by more.",
             self.parts,
             self.chunks,
             self.growth * 100.0
