@@ -67,6 +67,7 @@ __all__ = [
     "CheckReport",
     "ClusterJob",
     "ClusterRun",
+    "Evidence",
     "Explanation",
     "Export",
     "Fabric",
@@ -118,6 +119,7 @@ __all__ = [
     "comparison_measures",
     "error_likeness",
     "expect",
+    "expect_all_to_allv",
     "explain_difference",
     "explain_log",
     "export_format_names",
@@ -517,6 +519,58 @@ class BandwidthFit:
     @property
     def deciding(self) -> int:
         """How many samples the others cannot predict, since each alone decides a term."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Certificate:
+    """Why no schedule of a plan's kind passes its optimum.
+
+    `Schedule.certificate` finds it, and `verify` adds up the system's links anew: it shares no code with planners.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def kind(self) -> str:
+        """Names what it proves by: `cut`, `parts`, `in-switch` or `weights`."""
+
+    @property
+    def sides(self) -> list[list[str]]:
+        """The names of the devices on the side that data must leave, or of each part; else nothing."""
+
+    @property
+    def links(self) -> list[tuple[str, str, float, int]]:
+        """Lists the links that count. Each has the names of its ends and what they carry in this
+        direction in GB/s. It says how often that counts, which is once but for weights.
+        """
+
+    @property
+    def left_out(self) -> list[str]:
+        """The names of network interfaces that such plans leave out, since others are nearer to the GPUs."""
+
+    @property
+    def capacity(self) -> float:
+        """Sums what the links carry together, each as often as it counts, in GB/s."""
+
+    @property
+    def need(self) -> float:
+        """How many bytes of that a byte of the collective's size needs."""
+
+    @property
+    def bound(self) -> float:
+        """Gives capacity over need, which no schedule passes, in GB/s of the size."""
+
+    def verify(self, schedule: Schedule) -> None:
+        """Checks by sums over the system's links that it proves a plan's optimum.
+
+        Args:
+            schedule: The plan.
+
+        Raises:
+            CollectiveError: If it does not, with the first thing that is wrong; or if the schedule has no optimum.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -950,6 +1004,119 @@ class Match:
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Evidence:
+    """Collects what files say of runs of NCCL; `linkwright.doctor.diagnose` judges them."""
+
+    def __new__(cls) -> Evidence: ...
+    def read(self, path: str, name: str) -> None:
+        """Reads a file of any known format, which its content tells. Memory stays bounded.
+
+        Args:
+            path: Where it is.
+            name: The name that errors and proofs call it.
+
+        Raises:
+            InputError: If it cannot be opened, or is of no known format, with its line.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def read_text(self, text: str, name: str) -> None:
+        """Reads a text as `read` reads a file.
+
+        Args:
+            text: Its content.
+            name: The name that errors and proofs call it.
+
+        Raises:
+            InputError: If it is of no known format, with its line.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @property
+    def runs(self) -> int:
+        """Counts the runs. NCCL's lines without a table belong to the runs with one, or are one together."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Says what was skipped or looks wrong, each with its file and line."""
+
+    @property
+    def machines(self) -> list[str]:
+        """Names the files that describe a machine, in their order."""
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Gives the files that hold matrices of pairs of GPUs: the name and the text of each."""
+
+    def hints(self, run: int) -> str:
+        """Says what a run tells of its machine, as JSON.
+
+        Args:
+            run: Its number, from zero.
+
+        Raises:
+            IndexError: If there is no such run.
+        """
+
+    def judge(
+        self,
+        run: int,
+        system: System,
+        gpus: Sequence[int],
+        collective: CollectiveName | None = None,
+        *,
+        threshold: float | None = None,
+        nccl: str | None = None,
+        nvls: bool = True,
+        p2p: bool = True,
+        algorithm: NcclAlgorithmName | None = None,
+        protocol: ProtocolName | None = None,
+        link_bandwidth: float | None = None,
+        network_bandwidth: float | None = None,
+        processes: ProcessesName | None = None,
+        numbers: NumberTypeName | None = None,
+        operation: NcclOperationName | None = None,
+        cross_nic: int = 2,
+        pxn: bool = True,
+        gpudirect: bool = True,
+    ) -> str:
+        """Judges a run on a system, as JSON.
+
+        Args:
+            run: Its number, from zero.
+            system: The system that it ran on.
+            gpus: Its GPUs. They are named by their ids.
+            collective: The one that ran; as the run says if absent.
+            threshold: The part of the expected bandwidth. A run is healthy that reaches it at every large size.
+            nccl: As for `expect`. The run's version if absent.
+            nvls: As for `expect`.
+            p2p: As for `expect`.
+            algorithm: As for `expect`.
+            protocol: The only protocol. `expect` says which there are.
+            link_bandwidth: As for `expect`.
+            network_bandwidth: As for `expect`.
+            processes: As for `expect`. As the run says if absent.
+            numbers: As for `expect`. As the run says if absent.
+            operation: As for `expect`. As the run says if absent.
+            cross_nic: As for `expect`.
+            pxn: As for `expect`.
+            gpudirect: As for `expect`.
+
+        Raises:
+            IndexError: If there is no such run.
+            CollectiveError: If nothing can be expected of the job.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @staticmethod
+    def narrow_links(system: System) -> str:
+        """Lists PCIe links of a system that are slower than their like, as JSON of causes.
+
+        Args:
+            system: The system.
+        """
 
 @final
 class Fabric:
@@ -3604,7 +3771,7 @@ class Scenario:
 
 @final
 class CheckReport:
-    """What a sound schedule looks like from above."""
+    """Says what a sound schedule looks like from above."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -3693,7 +3860,7 @@ class Schedule:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Gives the name that people call it by."""
 
     @property
     def collective(self) -> CollectiveName:
@@ -3768,9 +3935,9 @@ class Schedule:
 
     @property
     def optimum_in_switch(self) -> float | None:
-        """The most that `optimum`'s kind could with reductions and copies in the switch beside it, in
-        GB/s; None where no switch does so for all of the GPUs (NVSwitches do from Hopper on), or
-        it is not known.
+        """Gives the most that `optimum`'s kind could with reductions and copies in the switch beside
+        it, in GB/s. It is None where no switch does so for all of the GPUs (NVSwitches do from
+        Hopper on), or it is not known.
         """
 
     def certificate(self) -> Certificate | None:
@@ -3782,8 +3949,9 @@ class Schedule:
 
     @property
     def helpers(self) -> list[tuple[int, float, float, float]]:
-        """What the plan takes of GPUs outside the job that pass its data on while it flows at `rate`: for each its id, what
-        enters it in GB/s (as much leaves), the part of all its NVLinks, and the part of that which is taken most.
+        """Lists what the plan takes of GPUs outside the job that pass its data on while it flows at
+        `rate`. Each has its id, and the GB/s that enter it (as much leaves). It has the part of all
+        its NVLinks, and the part of that which is taken most.
         """
 
     @property
@@ -3812,8 +3980,8 @@ class Schedule:
         """Runs it on real data, with a thread for each core.
 
         Args:
-            arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,
-                of float32, float64, int32 or int64; None or empty where the rank has none.
+            arrays: The input of each rank. It is a NumPy array, or anything with its buffer protocol,
+                of float32, float64, int32 or int64. None or empty where the rank has none.
             reduction: `sum`, `product`, `min` or `max`.
             in_place: Whether input and output share memory while it runs. The arrays that are
                 given never change.
@@ -4283,28 +4451,30 @@ class System:
     def without(self, parts: Sequence[str]) -> System:
         """Gives the same system without some of its parts: absent, or failed.
 
-        All other parts keep their ids and names. With a part goes what is of no use without it: a server's GPUs and
-        interfaces with the server, a GPU that reaches no CPU, an interface whose port is cut off. `to_toml` of several
-        servers writes the system as it was.
+        All other parts keep their ids and names. With a part goes what is of no use without it.
+        That is a server's GPUs and interfaces with the server, a GPU that reaches no CPU, an
+        interface whose port is cut off. `to_toml` of several servers writes the system as it was.
 
         Args:
             parts: Their names. `mlx5_3` is that device of every server, and `node1/mlx5_3` of one. `GPU0-GPU3` are
                 all links of a pair, `node1` is a server, and `leaf2` a switch of the network.
 
         Raises:
-            MachineError: If there is no such part, with those that there are, or if servers are described by a few
-                numbers, and not by their parts.
+            MachineError: If there is no such part, with those that there are. Also if servers are described by
+                a few numbers, and not by their parts.
         """
 
     @property
     def lost_gpus(self) -> list[int]:
         """The ids of GPUs that `without` left out: no link joins them to anything."""
+
     def with_measured(self, text: str, file: str = "<measured>") -> System:
         """Gives the same server with bandwidths that were measured between its GPUs.
 
-        A link that copies were measured to fill less than its kind has in proportion less, wherever the
-        machine is used, and a link that reaches what its kind does stays as it is. A GPU's links to switches
-        have what its fastest pair reaches, and its PCIe link what copies to the host do.
+        A link that copies were measured to fill less than its kind has in proportion less, wherever
+        the machine is used. A link that reaches what its kind does stays as it is. A GPU's links to
+        switches have what its fastest pair reaches. Its PCIe link has what copies to the host
+        reach.
 
         Args:
             text: What p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or rocm-bandwidth-test
@@ -4355,7 +4525,7 @@ class System:
 
     @property
     def assumptions(self) -> list[str]:
-        """What had to be assumed because no source says it.
+        """Lists what had to be assumed because no source says it.
 
         First of the servers by themselves, then of the whole.
         """
@@ -5197,58 +5367,6 @@ class TrainingStep:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
-class Certificate:
-    """Why no schedule of a plan's kind passes its optimum.
-
-    `Schedule.certificate` finds it, and `verify` adds up the system's links anew: it shares no code with planners.
-    """
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def kind(self) -> str:
-        """By what it proves: `cut`, `parts`, `in-switch` or `weights`."""
-
-    @property
-    def sides(self) -> list[list[str]]:
-        """The names of the devices on the side that data must leave, or of each part; else nothing."""
-
-    @property
-    def links(self) -> list[tuple[str, str, float, int]]:
-        """The links that count: the names of their ends, what they carry in this direction in GB/s, and how often that
-        counts, which is once but for weights.
-        """
-
-    @property
-    def left_out(self) -> list[str]:
-        """The names of network interfaces that such plans leave out, since others are nearer to the GPUs."""
-
-    @property
-    def capacity(self) -> float:
-        """What the links carry together, each as often as it counts, in GB/s."""
-
-    @property
-    def need(self) -> float:
-        """How many bytes of that a byte of the collective's size needs."""
-
-    @property
-    def bound(self) -> float:
-        """Capacity over need: what no schedule passes, in GB/s of the size."""
-
-    def verify(self, schedule: Schedule) -> None:
-        """Verifies by sums over the system's links that it proves a plan's optimum.
-
-        Args:
-            schedule: The plan.
-
-        Raises:
-            CollectiveError: If it does not, with the first thing that is wrong; or if the schedule has no optimum.
-        """
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
 class Tree:
     """A spanning tree of a job's GPUs and its share of the data."""
 
@@ -5992,8 +6110,8 @@ def nccl_graph_file(
 
     Args:
         system: Whose links carry it.
-        gpus: The job's GPUs by their ids, two or more; the same ones of each server.
-        nccl: As for `expect`.
+        gpus: The job's GPUs by their ids, two or more. They are the same ones of each server.
+        nccl: As for `expect`. It is NCCL's version.
         p2p: As for `expect`.
         cross_nic: As for `expect`.
         pxn: As for `expect`.
@@ -6039,7 +6157,7 @@ def nccl_choice_ranges(
 
     Args:
         system: Whose links carry it.
-        gpus: The job's GPUs by their ids, two or more.
+        gpus: The job's GPUs by their ids. They are two or more.
         collective: One of `collective_names`.
         root: As for `plan`.
         nccl: As for `expect`.
@@ -6173,8 +6291,8 @@ def plan(
             T_dpa); an assumed 0.25 ms for each other GPU where None.
         helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink; then `packing`
             plans, whatever the size, and an all-to-all is not planned so. `Schedule.helpers` says what it takes.
-        stream_reuse: Whether trees that share a link take turns on it, each in proportion to its
-            data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
+        stream_reuse: Whether trees that share a link take turns on it. Each does so in proportion
+            to its data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 
     Raises:
         CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
@@ -6502,6 +6620,53 @@ def neural_networks() -> list[tuple[str, str, int]]:
 
 def training_terms() -> str:
     """What kernels reach of a GPU and frameworks cost, as TOML, each with its source."""
+
+def expect_all_to_allv(
+    system: System,
+    gpus: Sequence[int],
+    matrix: Sequence[Sequence[int]],
+    *,
+    nccl: str | None = None,
+    p2p: bool = True,
+    protocol: ProtocolName | None = None,
+    link_bandwidth: float | str | None = None,
+    network_bandwidth: float | str | None = None,
+    processes: ProcessesName | None = None,
+    pxn: bool = True,
+    gpudirect: bool = True,
+) -> tuple[Table, Table, list[int], list[str]]:
+    """Gives what NCCL, or RCCL on AMD's GPUs, takes for an exchange whose messages differ in length.
+
+    A bound beside it says what no way passes.
+
+    The library runs it as a group of sends and receives (`all_to_all_single` of `PyTorch` with split sizes). Where all
+    messages are equally long, it takes what `expect` says of an all-to-all. A pair without bytes sends nothing.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids. There are 2 to 256.
+        matrix: Bytes, in a row for each rank. It says what the rank has for each rank.
+            It leaves out what a rank has for itself.
+        nccl: As for `expect`.
+        p2p: As for `expect`.
+        protocol: As for `expect`. By default it is the longest message's.
+        link_bandwidth: As for `expect`.
+        network_bandwidth: As for `expect`.
+        processes: As for `expect`. So are the next two.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
+
+    Returns:
+        First one row. It has time in seconds, and moved and longest in bytes. It has protocol and channels, with
+        which the library runs the longest message. Of the bound it has bound_time in seconds, bound_bytes and
+        bound_bandwidth in GB/s. It tells whether they leave the ranks of the bound (else they enter these).
+        Then the links of the bound, a row each: from and to. Then the ranks of the bound, and notes.
+        Without a message the protocol is empty, and there is no bound.
+
+    Raises:
+        CollectiveError: If the matrix has not a row and a column for each GPU, or a value above 2^50; else as for `expect`.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
 
 def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
 def _restored(*args: Any) -> Any: ...

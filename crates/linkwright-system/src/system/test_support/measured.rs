@@ -11,6 +11,9 @@ use crate::system::server::Server;
 use crate::system::views::gpu_graph::{BandwidthProfile, GpuGraph, PairLink};
 use crate::system::views::proximity::{Proximity, proximity};
 
+/// A test's name, the title of its matrix, and the rows.
+type TitledRows = (&'static str, &'static str, Vec<Vec<Option<f64>>>);
+
 /// Says what copies reach between the GPUs of a machine and its host, GB/s in one direction.
 #[derive(Debug, Clone)]
 pub struct PairRates {
@@ -160,7 +163,7 @@ impl PairRates {
     }
 
     /// The tests of `nvbandwidth` with the titles of their matrices, and these: one row of a host.
-    fn nvbandwidth_tests(&self) -> Vec<(&'static str, &'static str, Vec<Vec<Option<f64>>>)> {
+    fn nvbandwidth_tests(&self) -> Vec<TitledRows> {
         let host = || vec![self.host.iter().copied().map(Some).collect()];
         let pairs = |of: &Vec<Vec<f64>>, turned: bool| {
             let value =

@@ -19,6 +19,9 @@ use crate::system::views::proximity::proximity;
 /// link of two that is down, lie below.
 pub const FAR_BELOW: f64 = 0.75;
 
+/// A pair and what it reached.
+type MeasuredPair = ((End, End), Measured);
+
 /// A pair that reaches far less than its like.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlowPair {
@@ -87,7 +90,7 @@ pub fn far_below(
             }
         }
         nearest_hosts(&mut slower);
-        let mut alike: BTreeMap<Like, Vec<((End, End), Measured)>> = BTreeMap::new();
+        let mut alike: BTreeMap<Like, Vec<MeasuredPair>> = BTreeMap::new();
         for (pair, cell) in slower {
             alike.entry(joined.like(pair)).or_default().push((pair, cell));
         }

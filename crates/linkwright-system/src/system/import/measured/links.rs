@@ -179,17 +179,17 @@ fn taken(server: &Server, bundles: Vec<(Vec<usize>, f64)>, by: &str) -> Measured
         let nominal = |at: &usize| server.links()[*at].nominal_bandwidth().0;
         let all: u64 = links.iter().map(nominal).sum();
         let rate = rate * 1e9;
-        if rate > MORE_THAN_PEAK * all as f64 {
-            if let Some(first) = links.first() {
-                let Link { a, b, kind, .. } = &server.links()[*first];
-                let [a, b] = [a, b].map(|end| &server.devices()[*end].name);
-                notes.push(format!(
-                    "{a} and {b} reached {}, and their {} has {}: name its generation.",
-                    Bandwidth(rate as u64),
-                    kind.name(),
-                    Bandwidth(all)
-                ));
-            }
+        if rate > MORE_THAN_PEAK * all as f64
+            && let Some(first) = links.first()
+        {
+            let Link { a, b, kind, .. } = &server.links()[*first];
+            let [a, b] = [a, b].map(|end| &server.devices()[*end].name);
+            notes.push(format!(
+                "{a} and {b} reached {}, and their {} has {}: name its generation.",
+                Bandwidth(rate as u64),
+                kind.name(),
+                Bandwidth(all)
+            ));
         }
         for at in links {
             let own = nominal(&at);

@@ -214,7 +214,7 @@ impl Reader<'_> {
                     (cell.from, cell.to) =
                         (rank.agent(cell.from, &number_of), rank.agent(cell.to, &number_of));
                 }
-                matrix.cells.retain(|cell| is_of_a_gpu(cell));
+                matrix.cells.retain(is_of_a_gpu);
             }
             matrices.push(matrix);
         }

@@ -232,11 +232,11 @@ fn read_run(
         Side::Switch(channel) => Some(gpu.switches[channel].0),
         Side::Far(..) => None,
     };
-    if let Some(room) = own.map(|buffer| gpu.chunks(buffer)) {
-        if index + size > u64::from(room) {
-            let problem = format!("the run ends outside of its buffer of {room} chunks");
-            return Err(source.refuse(size_node, problem, "mend `index` or `size`"));
-        }
+    if let Some(room) = own.map(|buffer| gpu.chunks(buffer))
+        && index + size > u64::from(room)
+    {
+        let problem = format!("the run ends outside of its buffer of {room} chunks");
+        return Err(source.refuse(size_node, problem, "mend `index` or `size`"));
     }
     Ok(Run { side, index: index as u32, size: size as u32 })
 }
