@@ -117,6 +117,7 @@ __all__ = [
     "comparison_measures",
     "error_likeness",
     "expect",
+    "expect_all_to_allv",
     "explain_difference",
     "explain_log",
     "export_format_names",
@@ -6294,6 +6295,49 @@ def neural_networks() -> list[tuple[str, str, int]]:
 
 def training_terms() -> str:
     """What kernels reach of a GPU and frameworks cost, as TOML, each with its source."""
+
+def expect_all_to_allv(
+    system: System,
+    gpus: Sequence[int],
+    matrix: Sequence[Sequence[int]],
+    *,
+    nccl: str | None = None,
+    p2p: bool = True,
+    protocol: ProtocolName | None = None,
+    link_bandwidth: float | str | None = None,
+    network_bandwidth: float | str | None = None,
+    processes: ProcessesName | None = None,
+    pxn: bool = True,
+    gpudirect: bool = True,
+) -> tuple[Table, Table, list[int], list[str]]:
+    """What NCCL, or RCCL on AMD's GPUs, takes for an exchange whose messages differ in length, and what no way passes.
+
+    The library runs it as a group of sends and receives (`all_to_all_single` of `PyTorch` with split sizes). Where all
+    messages are equally long, it takes what `expect` says of an all-to-all. A pair without bytes sends nothing.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, 2 to 256.
+        matrix: Bytes: for each rank a row of what it has for each rank. What a rank has for itself is left out.
+        nccl: As for `expect`.
+        p2p: As for `expect`.
+        protocol: As for `expect`; by default that of the longest message.
+        link_bandwidth: As for `expect`.
+        network_bandwidth: As for `expect`.
+        processes: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
+
+    Returns:
+        First one row. It has time in seconds, moved and longest in bytes, and what the library runs for the longest
+        message: protocol and channels. Of the bound it has bound_time in seconds, bound_bytes, bound_bandwidth in GB/s, and
+        whether they leave the ranks of the bound (else they enter these). Then the links of the bound, a row each: from
+        and to. Then the ranks of the bound, and notes. Without a message the protocol is empty, and there is no bound.
+
+    Raises:
+        CollectiveError: If the matrix has not a row and a column for each GPU, or a value above 2^50; else as for `expect`.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
 
 def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
 def _restored(*args: Any) -> Any: ...

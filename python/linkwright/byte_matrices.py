@@ -61,7 +61,9 @@ def byte_matrix(text: str, file: str = "<text>") -> list[list[int]]:
         raise InputError(file, 1, 1, "the text has no row", "", "give a row for each GPU")
     for row, number in zip(rows, lines, strict=True):
         if len(row) != len(rows):
-            problem = f"a row of {_count(len(row), 'value')} in a matrix of {_count(len(rows), 'row')}"
+            problem = (
+                f"a row of {_count(len(row), 'value')} in a matrix of {_count(len(rows), 'row')}"
+            )
             remedy = "give a square: a row and a column for each GPU of the job"
             raise InputError(file, number, 1, problem, "", remedy)
     return rows

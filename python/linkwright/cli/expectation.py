@@ -285,9 +285,7 @@ def expected(
         rows = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
         fields = {"machine": left.name, "collective": collective, "gpus": ids, "nccl": library}
         fields["without"] = down.parts
-        explained = (
-            _explained(left, ids, (collective, sizes[-1], root), options) if explain else {}
-        )
+        explained = _explained(left, ids, (collective, sizes[-1], root), options) if explain else {}
         output.print_json(fields | explained | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]

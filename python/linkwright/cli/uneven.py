@@ -125,7 +125,7 @@ def all_to_allv(
     console.print(f"time   {found['time'] * 1e6:,.1f} us{how}")
     if bound is not None:
         over = found["time"] / bound["time"] if bound["time"] else float("inf")
-        console.print(f"bound  {bound['time'] * 1e6:,.1f} us, {over:.2f} times below")
+        console.print(f"bound  {bound['time'] * 1e6:,.1f} us, which it takes {over:.2f} times")
         console.print(f"       {_cut(bound)}")
     if whole_time:
         more = found["time"] / whole_time
