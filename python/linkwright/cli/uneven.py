@@ -30,7 +30,7 @@ from linkwright.cli.standard_input import machine_of
 __all__ = ["all_to_allv"]
 
 # As many links of a bound as a person reads; JSON has all.
-MOST_LINKS = 4
+MOST_LINKS = 3
 
 
 def all_to_allv(
