@@ -93,7 +93,7 @@ def _bytes(cell: re.Match[str], file: str, line: int) -> int:
 
 
 def _of_numpy(content: bytes, file: str) -> list[list[int]]:
-    """The square in what NumPy saved; its header is believed only as far as there are bytes for it."""
+    """The square in what NumPy saved; its header is believed as far as there are bytes for it."""
     import numpy
 
     def refused(problem: str, value: str = "", place: tuple[int, int] = (1, 1)) -> InputError:

@@ -1,4 +1,4 @@
-"""Tests exchanges whose messages differ in length, and the files that say how many bytes go where."""
+"""Tests exchanges whose messages differ in length, and files that say how many bytes go where."""
 
 import io
 import json
