@@ -30,7 +30,7 @@ from linkwright.cli.standard_input import machine_of
 __all__ = ["all_to_allv"]
 
 # As many links of a bound as a person reads; JSON has all.
-MOST_LINKS = 4
+MOST_LINKS = 3
 
 
 def all_to_allv(
@@ -125,7 +125,7 @@ def all_to_allv(
     console.print(f"time   {found['time'] * 1e6:,.1f} us{how}")
     if bound is not None:
         over = found["time"] / bound["time"] if bound["time"] else float("inf")
-        console.print(f"bound  {bound['time'] * 1e6:,.1f} us, {over:.2f} times below")
+        console.print(f"bound  {bound['time'] * 1e6:,.1f} us, which it takes {over:.2f} times")
         console.print(f"       {_cut(bound)}")
     if whole_time:
         more = found["time"] / whole_time
