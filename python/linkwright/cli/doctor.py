@@ -60,7 +60,9 @@ Threshold = Annotated[
 CollectiveOption = Annotated[
     names.CollectiveName | None,
     typer.Option(
-        "--collective", help="The collective that ran, where the log does not name its test."
+        "--collective",
+        metavar="NAME",
+        help="The collective that ran, where the log does not name its test.",
     ),
 ]
 
