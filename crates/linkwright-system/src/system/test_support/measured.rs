@@ -11,7 +11,7 @@ use crate::system::server::Server;
 use crate::system::views::gpu_graph::{BandwidthProfile, GpuGraph, PairLink};
 use crate::system::views::proximity::{Proximity, proximity};
 
-/// A test's name, the title of its matrix, and the rows.
+/// Holds a test's name, the title of its matrix, and the rows.
 type TitledRows = (&'static str, &'static str, Vec<Vec<Option<f64>>>);
 
 /// Says what copies reach between the GPUs of a machine and its host, GB/s in one direction.

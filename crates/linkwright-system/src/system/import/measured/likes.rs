@@ -19,7 +19,7 @@ use crate::system::views::proximity::proximity;
 /// link of two that is down, lie below.
 pub const FAR_BELOW: f64 = 0.75;
 
-/// A pair and what it reached.
+/// Holds a pair and what it reached.
 type MeasuredPair = ((End, End), Measured);
 
 /// A pair that reaches far less than its like.
