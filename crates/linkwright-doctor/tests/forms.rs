@@ -1,6 +1,6 @@
 //! Reads one line of each form that NCCL prints, of each release whose form differs.
 
-use linkwright_doctor::doctor::evidence::{DebugLog, Evidence, Transport};
+use linkwright_doctor::doctor::evidence::{DebugLog, Evidence, LoggedTransport};
 use linkwright_doctor::doctor::read::read_file;
 
 const FORMS: &str = include_str!("forms.tsv");
@@ -91,11 +91,11 @@ fn connection(log: &DebugLog) -> String {
     let (it, (channels, _)) = log.connections.first_key_value().unwrap();
     assert_eq!(*channels, 1);
     let way = match &it.transport {
-        Transport::Peer => "P2P".to_owned(),
-        Transport::Indirect => "indirect".to_owned(),
-        Transport::SharedMemory => "SHM".to_owned(),
-        Transport::CollNet => "COLLNET".to_owned(),
-        Transport::Network { network, interface, through, gpudirect } => {
+        LoggedTransport::Peer => "P2P".to_owned(),
+        LoggedTransport::Indirect => "indirect".to_owned(),
+        LoggedTransport::SharedMemory => "SHM".to_owned(),
+        LoggedTransport::CollNet => "COLLNET".to_owned(),
+        LoggedTransport::Network { network, interface, through, gpudirect } => {
             let through = through.map_or("none".to_owned(), |it| it.to_string());
             let direct = if *gpudirect { "direct" } else { "host" };
             format!("NET {network} {interface} {through} {direct}")

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::evidence::{DebugLog, Evidence, InspectorRow, InspectorRun, Line, Run};
+use super::evidence::{DebugLog, Evidence, InspectorRow, InspectorRun, Line, LoggedRun};
 use super::judge::{Case, MeasuredRow, MendedLink, mended};
 use crate::collectives::Collective;
 use crate::collectives::baselines::Settings;
@@ -71,8 +71,8 @@ impl Machine {
     }
 }
 
-impl From<Run> for Subject {
-    fn from(Run { tests, debug }: Run) -> Self {
+impl From<LoggedRun> for Subject {
+    fn from(LoggedRun { tests, debug }: LoggedRun) -> Self {
         Self { tests, inspector: None, debug }
     }
 }

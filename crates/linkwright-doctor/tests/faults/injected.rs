@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use linkwright_collectives::collectives::baselines::ExpectedAlgorithm;
 use linkwright_collectives::collectives::{Collective, Protocol};
-use linkwright_doctor::doctor::judge::Cause;
+use linkwright_doctor::doctor::judge::SlowCause;
 use linkwright_ground::units::Bandwidth;
 use linkwright_system::system::{DeviceKind, LinkKind, Server};
 
@@ -13,7 +13,7 @@ use super::run::{Run, Slow};
 /// A fault, and the run that has it.
 pub struct Fault {
     pub name: String,
-    pub cause: Cause,
+    pub cause: SlowCause,
     pub run: Run,
 }
 
@@ -33,7 +33,7 @@ pub fn all() -> Vec<Fault> {
 
 type Place<'a> = (&'a str, u32, &'a str);
 
-fn fault(what: &str, cause: Cause, at: Place<'_>, inject: impl FnOnce(&mut Run)) -> Fault {
+fn fault(what: &str, cause: SlowCause, at: Place<'_>, inject: impl FnOnce(&mut Run)) -> Fault {
     let (preset, servers, release) = at;
     let mut run = Run::of(preset, servers, release, 0);
     if servers >= 4 {
@@ -73,7 +73,7 @@ fn of_interfaces() -> Vec<Fault> {
             lose(run, names);
         }
     };
-    let unused = |what, at, inject| fault(what, Cause::InterfaceUnused, at, inject);
+    let unused = |what, at, inject| fault(what, SlowCause::InterfaceUnused, at, inject);
     let half = &["mlx5_4", "mlx5_5", "mlx5_6", "mlx5_7"];
     let first_half = &["mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"];
     let wide = "=mlx5_4,mlx5_5,mlx5_6,mlx5_7";
@@ -88,37 +88,52 @@ fn of_interfaces() -> Vec<Fault> {
         }),
         fault(
             "one interface listed",
-            Cause::InterfaceUnused,
+            SlowCause::InterfaceUnused,
             ("hgx-h100", 2, "2.30.7"),
             only("mlx5_0", &["mlx5_1", "mlx5_2", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_7"]),
         ),
         fault(
             "half of the interfaces listed",
-            Cause::InterfaceUnused,
+            SlowCause::InterfaceUnused,
             ("hgx-b200", 2, "2.27.7"),
             only("=mlx5_0,mlx5_1,mlx5_2,mlx5_3", half),
         ),
         fault(
             "far interfaces",
-            Cause::WrongInterface,
+            SlowCause::WrongInterface,
             ("hgx-h100", 2, "2.23.4"),
             far(wide, first_half),
         ),
         fault(
             "far interfaces",
-            Cause::WrongInterface,
+            SlowCause::WrongInterface,
             ("dgx-a100", 4, "2.18.5"),
             far(wide, first_half),
         ),
-        fault("TCP at 10 Gb/s", Cause::Tcp, ("dgx-a100", 2, "2.23.4"), tcp("eth0", 1.0 / 160.0)),
-        fault("TCP at 100 Gb/s", Cause::Tcp, ("hgx-h100", 2, "2.30.7"), tcp("ens3", 1.0 / 32.0)),
-        fault("TCP at 25 Gb/s", Cause::Tcp, ("dgx1-v100", 4, "2.18.5"), tcp("eth0", 1.0 / 16.0)),
+        fault(
+            "TCP at 10 Gb/s",
+            SlowCause::Tcp,
+            ("dgx-a100", 2, "2.23.4"),
+            tcp("eth0", 1.0 / 160.0),
+        ),
+        fault(
+            "TCP at 100 Gb/s",
+            SlowCause::Tcp,
+            ("hgx-h100", 2, "2.30.7"),
+            tcp("ens3", 1.0 / 32.0),
+        ),
+        fault(
+            "TCP at 25 Gb/s",
+            SlowCause::Tcp,
+            ("dgx1-v100", 4, "2.18.5"),
+            tcp("eth0", 1.0 / 16.0),
+        ),
     ]
 }
 
 fn of_gpudirect() -> Vec<Fault> {
     let off = |what, at, more: fn(&mut Run)| {
-        fault(what, Cause::GpudirectOff, at, |run| {
+        fault(what, SlowCause::GpudirectOff, at, |run| {
             run.settings.gpudirect = false;
             more(run);
         })
@@ -138,7 +153,7 @@ fn of_gpudirect() -> Vec<Fault> {
 
 fn of_peers() -> Vec<Fault> {
     let off = |what, at, more: fn(&mut Run)| {
-        fault(what, Cause::PeerOff, at, |run| {
+        fault(what, SlowCause::PeerOff, at, |run| {
             run.settings.p2p = false;
             more(run);
         })
@@ -147,7 +162,7 @@ fn of_peers() -> Vec<Fault> {
     let level = |run: &mut Run| set(run, "NCCL_P2P_LEVEL", "LOC");
     let refuse = |run: &mut Run| run.refuses_peers = true;
     let no_nvls = |what, at, more: fn(&mut Run)| {
-        fault(what, Cause::NvlsOff, at, |run| {
+        fault(what, SlowCause::NvlsOff, at, |run| {
             run.settings.nvls = false;
             more(run);
         })
@@ -170,13 +185,13 @@ fn of_peers() -> Vec<Fault> {
 
 fn of_choices() -> Vec<Fault> {
     let protocol = |name: &'static str, protocol, at| {
-        fault(&format!("{name} forced"), Cause::ProtocolForced, at, |run| {
+        fault(&format!("{name} forced"), SlowCause::ProtocolForced, at, |run| {
             run.settings.protocol = Some(protocol);
             set(run, "NCCL_PROTO", name);
         })
     };
     let algorithm = |name: &'static str, algorithm, at| {
-        fault(&format!("{name} forced"), Cause::AlgorithmForced, at, |run| {
+        fault(&format!("{name} forced"), SlowCause::AlgorithmForced, at, |run| {
             run.settings.algorithm = Some(algorithm);
             set(run, "NCCL_ALGO", name);
         })
@@ -194,18 +209,18 @@ fn of_choices() -> Vec<Fault> {
         algorithm("Tree", tree, ("4x-l40s-pcie", 1, "2.23.4")),
         algorithm("Ring", ring, ("hgx-h100", 1, "2.30.7")),
         algorithm("Ring", ring, ("dgx1-v100", 2, "2.18.5")),
-        fault("PXN switched off", Cause::PxnOff, ("hgx-h100", 2, "2.23.4"), |run| {
+        fault("PXN switched off", SlowCause::PxnOff, ("hgx-h100", 2, "2.23.4"), |run| {
             run.settings.pxn = false;
             run.collective = Collective::AllGather;
             run.sizes = [1 << 16, 1 << 30];
             set(run, "NCCL_PXN_DISABLE", "1");
         }),
-        fault("PXN switched off", Cause::PxnOff, ("hgx-h100", 4, "2.30.7"), |run| {
+        fault("PXN switched off", SlowCause::PxnOff, ("hgx-h100", 4, "2.30.7"), |run| {
             run.settings.pxn = false;
             set(run, "NCCL_PXN_DISABLE", "1");
         }),
-        fault("an old release", Cause::OldVersion, ("hgx-b200", 1, "2.18.5"), |_| {}),
-        fault("an old release", Cause::OldVersion, ("hgx-b200", 2, "2.23.4"), |_| {}),
+        fault("an old release", SlowCause::OldVersion, ("hgx-b200", 1, "2.18.5"), |_| {}),
+        fault("an old release", SlowCause::OldVersion, ("hgx-b200", 2, "2.23.4"), |_| {}),
     ]
 }
 
@@ -229,7 +244,7 @@ fn narrowed(server: &Server, names: &[&str], kind: Option<LinkKind>, part: f64) 
 
 fn of_pcie() -> Vec<Fault> {
     let slower = |what, at, names: &'static [&'static str], kind, is_dump: bool| {
-        fault(what, Cause::PcieNarrow, at, |run| {
+        fault(what, SlowCause::PcieNarrow, at, |run| {
             run.system = run.system.with_kind(0, |server| narrowed(server, names, kind, 0.5));
             (run.has_dump, run.shows_graph) = (is_dump, !is_dump);
         })
@@ -250,11 +265,12 @@ fn of_pcie() -> Vec<Fault> {
 fn of_speed() -> Vec<Fault> {
     let slow =
         |what, cause, at, slow, part| fault(what, cause, at, |run| run.slow = Some((slow, part)));
-    let gpu = |at, number, part| slow("a slow GPU", Cause::SlowGpu, at, Slow::Gpu(number), part);
+    let gpu =
+        |at, number, part| slow("a slow GPU", SlowCause::SlowGpu, at, Slow::Gpu(number), part);
     let server = |at, number, part| {
-        slow("slow uplinks of a server", Cause::SlowServer, at, Slow::UplinksOf(number), part)
+        slow("slow uplinks of a server", SlowCause::SlowServer, at, Slow::UplinksOf(number), part)
     };
-    let network = |at, part| slow("slow uplinks", Cause::SlowNetwork, at, Slow::Uplinks, part);
+    let network = |at, part| slow("slow uplinks", SlowCause::SlowNetwork, at, Slow::Uplinks, part);
     vec![
         gpu(("hgx-h100", 1, "2.23.4"), 5, 0.5),
         gpu(("dgx-a100", 1, "2.27.7"), 3, 0.6),
@@ -265,15 +281,20 @@ fn of_speed() -> Vec<Fault> {
         server(("hgx-b200", 8, "2.30.7"), 5, 0.5),
         network(("dgx-a100", 2, "2.23.4"), 0.5),
         network(("hgx-b200", 4, "2.27.7"), 0.5),
-        fault("half of a GPU's NVLinks down", Cause::SlowGpu, ("dgx-a100", 1, "2.18.5"), |run| {
-            run.system = run.system.with_kind(0, |server| {
-                let gpu = server.device("GPU3").unwrap();
-                let links = server.links().iter().enumerate();
-                let own = links.filter(|(_, link)| link.joins(gpu) && !link.kind.is_pcie());
-                let rates =
-                    own.map(|(at, link)| (at, (link.kind, Bandwidth(link.bandwidth.0 / 2))));
-                server.with_link_rates(&rates.collect())
-            });
-        }),
+        fault(
+            "half of a GPU's NVLinks down",
+            SlowCause::SlowGpu,
+            ("dgx-a100", 1, "2.18.5"),
+            |run| {
+                run.system = run.system.with_kind(0, |server| {
+                    let gpu = server.device("GPU3").unwrap();
+                    let links = server.links().iter().enumerate();
+                    let own = links.filter(|(_, link)| link.joins(gpu) && !link.kind.is_pcie());
+                    let rates =
+                        own.map(|(at, link)| (at, (link.kind, Bandwidth(link.bandwidth.0 / 2))));
+                    server.with_link_rates(&rates.collect())
+                });
+            },
+        ),
     ]
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use linkwright_collectives::collectives::baselines::Settings;
 use linkwright_doctor::doctor::ask::{Machine, Subject};
 use linkwright_doctor::doctor::evidence::Evidence;
-use linkwright_doctor::doctor::judge::{Cause, Kind, Verdict, judge};
+use linkwright_doctor::doctor::judge::{RunVerdict, SlowCause, VerdictKind, judge};
 use linkwright_doctor::doctor::read::read_file;
 
 use forms::place;
@@ -41,11 +41,11 @@ fn text(run: &Run) -> String {
 }
 
 /// Gives what the doctor says of a run's files.
-fn verdict(run: &Run) -> Verdict {
+fn verdict(run: &Run) -> RunVerdict {
     verdict_of(run, &text(run))
 }
 
-fn verdict_of(run: &Run, text: &str) -> Verdict {
+fn verdict_of(run: &Run, text: &str) -> RunVerdict {
     let mut evidence = Evidence::default();
     read_file("job.log", text.as_bytes(), &mut evidence).unwrap();
     let [left] = &evidence.runs[..] else { panic!("{} jobs", evidence.runs.len()) };
@@ -58,7 +58,7 @@ fn verdict_of(run: &Run, text: &str) -> Verdict {
 fn cost(fault: &Fault) -> f64 {
     let most = [*fault.run.rows().last().unwrap()];
     let mut sound = fault.run.sound();
-    if fault.cause == Cause::OldVersion {
+    if fault.cause == SlowCause::OldVersion {
         sound.settings.version = None;
     }
     let time = |run: &Run| run.played_at(&most)[0].time.as_seconds();
@@ -66,16 +66,16 @@ fn cost(fault: &Fault) -> f64 {
 }
 
 /// Whether the first cause is the injected one. Times alone do not tell one slow server from all; then both are named.
-fn is_right(fault: &Fault, verdict: &Verdict) -> bool {
+fn is_right(fault: &Fault, verdict: &RunVerdict) -> bool {
     let Some(first) = verdict.causes.first() else { return false };
-    let networks = [Cause::SlowServer, Cause::SlowNetwork];
+    let networks = [SlowCause::SlowServer, SlowCause::SlowNetwork];
     let is_either = networks.contains(&fault.cause)
         && networks.contains(&first.cause)
         && verdict.headline.contains("times do not tell");
     first.cause == fault.cause || is_either
 }
 
-fn causes(verdict: &Verdict) -> String {
+fn causes(verdict: &RunVerdict) -> String {
     let part = |it: &linkwright_doctor::doctor::judge::JudgedCause| {
         let explains = it.explains.map_or_else(String::new, |part| format!("{part:.2}"));
         let mark = if it.line.is_some() { "=" } else { "~" };
@@ -111,7 +111,12 @@ fn sound_systems_are_healthy_by_their_tables_alone_too() {
             run.is_debugged = is_debugged;
             let verdict = verdict(&run);
             let of = format!("{} {} {}", run.sound.name(), run.release(), run.collective.name());
-            assert_eq!(verdict.kind, Kind::Healthy, "{of} {is_debugged}: {}", verdict.headline);
+            assert_eq!(
+                verdict.kind,
+                VerdictKind::Healthy,
+                "{of} {is_debugged}: {}",
+                verdict.headline
+            );
         }
     }
 }
@@ -138,7 +143,7 @@ fn what_the_model_lacks_gets_no_verdict() {
         let (first, rest) = rest.split_once('\n').unwrap();
         let text = format!("{head}{first}\n{rank}{line}\n{rest}");
         let verdict = verdict_of(&run, &text);
-        assert_eq!(verdict.kind, Kind::NoVerdict, "{line}: {}", verdict.headline);
+        assert_eq!(verdict.kind, VerdictKind::NoVerdict, "{line}: {}", verdict.headline);
         assert!(verdict.headline.contains(reason), "{}", verdict.headline);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright_collectives::collectives::Collective;
-use linkwright_collectives::collectives::baselines::expect::expect_worn;
+use linkwright_collectives::collectives::baselines::expect::worn::expect_worn;
 use linkwright_collectives::collectives::baselines::{Expectation, Settings, Version};
 use linkwright_collectives::collectives::schedule::time::Processes;
 use linkwright_ground::units::{Bandwidth, Bytes, Picoseconds};

@@ -53,6 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "program",
             "allocation",
             "collectives",
+            "doctor",
             "runtime",
             "memory",
             "thermal",

@@ -8,7 +8,7 @@ use super::line::Line;
 
 /// Data takes one of these ways from one rank to the next.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Transport {
+pub enum LoggedTransport {
     /// It goes straight to the other GPU, over NVLink, xGMI or PCIe (`P2P/...`).
     Peer,
     /// It goes through another GPU (`P2P/indirect/...`).
@@ -38,8 +38,8 @@ pub struct Connection {
     /// Whether data leaves the rank.
     pub sends: bool,
     /// Data takes this way.
-    pub transport: Transport,
+    pub transport: LoggedTransport,
 }
 
 /// The connections of a communicator: how many channels take each, and the first line that says so.
-pub type Connections = BTreeMap<Connection, (u32, Line)>;
+pub type LoggedConnections = BTreeMap<Connection, (u32, Line)>;

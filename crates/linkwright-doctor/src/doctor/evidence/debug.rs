@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::connection::Connections;
+use super::connection::LoggedConnections;
 use super::line::Line;
 use crate::collectives::nccl::nccl_tests::Unmodelled;
 
 /// Where a rank runs (`rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 1b000 ... Init COMPLETE`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct RankPlace {
     /// Its host has this name.
     pub host: String,
     /// Its GPU has this number on the host (`nvmlDev`, else `cudaDev`).
@@ -36,7 +36,7 @@ pub struct Interfaces {
 
 /// How many channels a communicator has (`16 coll channels, ... nvls channels, ...`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Channels {
+pub struct ChannelCounts {
     /// Counts those for rings and trees.
     pub collective: u32,
     /// Counts those for reduction in NVSwitches.
@@ -87,7 +87,7 @@ pub struct TopologyLine {
 
 /// Says what ran for a size (`AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct LoggedChoice {
     /// NCCL's name of the algorithm; numbers of old releases are translated.
     pub algorithm: String,
     /// Is NCCL's name of the protocol.
@@ -135,7 +135,7 @@ pub struct DebugLog {
     /// Lines of other communicators, which are left out.
     pub other_lines: u64,
     /// Where each rank of it runs.
-    pub places: BTreeMap<u32, Place>,
+    pub places: BTreeMap<u32, RankPlace>,
     /// NCCL's variables that were set, by name.
     pub variables: BTreeMap<String, (String, Line)>,
     /// The network that was chosen (`Using network IB`).
@@ -149,9 +149,9 @@ pub struct DebugLog {
     /// Lists what does not reach what directly.
     pub refusals: Vec<DirectRefusal>,
     /// Holds the ways of all connections.
-    pub connections: Connections,
+    pub connections: LoggedConnections,
     /// How many channels there are.
-    pub channels: Option<Channels>,
+    pub channels: Option<ChannelCounts>,
     /// The ring of each channel, by ranks, as far as rank 0 prints them.
     pub rings: BTreeMap<u32, (Vec<u32>, Line)>,
     /// Is the first line that states a tree (`Trees [0] 1/-1/-1->0->-1`).
@@ -163,7 +163,7 @@ pub struct DebugLog {
     /// Holds NCCL's print of the topology of one server.
     pub topology: Vec<TopologyLine>,
     /// Says what ran, by NCCL's name of the collective and the bytes as NCCL counts them.
-    pub choices: BTreeMap<(String, u64), Choice>,
+    pub choices: BTreeMap<(String, u64), LoggedChoice>,
     /// Plug-ins that were loaded, by kind (`NET`, `TUNER`, `PROFILER`).
     pub plugins: BTreeMap<String, (String, Line)>,
     /// Lists what ran and is not modelled.

@@ -47,7 +47,7 @@ pub struct ReadFile {
 
 /// Holds a job, with its measurements and with NCCL's lines on it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Run {
+pub struct LoggedRun {
     /// The table of nccl-tests, where there is one.
     pub tests: Option<NcclTestsLog>,
     /// Holds NCCL's lines.
@@ -90,7 +90,7 @@ pub struct Evidence {
     /// Lists the files, in the order of reading.
     pub files: Vec<ReadFile>,
     /// Lists the jobs, in the order of their files and lines.
-    pub runs: Vec<Run>,
+    pub runs: Vec<LoggedRun>,
     /// Holds what NCCL Inspector measured.
     pub inspector: Vec<InspectorRun>,
     /// Its operations: a rank of each may stand in another file.

@@ -8,12 +8,12 @@ mod inspector;
 mod line;
 mod merge;
 
-pub use connection::{Connection, Connections, Transport};
+pub use connection::{Connection, LoggedConnections, LoggedTransport};
 pub use debug::{
-    Channels, Choice, DebugLog, DirectRefusal, Interfaces, Place, SearchedGraph, TopologyLine,
-    Warning,
+    ChannelCounts, DebugLog, DirectRefusal, Interfaces, LoggedChoice, RankPlace, SearchedGraph,
+    TopologyLine, Warning,
 };
-pub use file::{Evidence, Format, Graph, PairMatrices, ReadFile, Run};
+pub use file::{Evidence, Format, Graph, LoggedRun, PairMatrices, ReadFile};
 pub use inspected::Inspected;
 pub(in crate::doctor) use inspected::Report;
 pub use inspector::{InspectorRow, InspectorRun};

@@ -8,7 +8,7 @@ use crate::doctor::evidence::Line;
 /// Why a collective may be slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cause {
+pub enum SlowCause {
     /// Says that servers exchange over TCP.
     Tcp,
     /// Says that some network interfaces carry nothing.
@@ -45,7 +45,7 @@ pub enum Cause {
     SlowLinks,
 }
 
-impl Cause {
+impl SlowCause {
     /// Lists every cause.
     pub const ALL: [Self; 17] = [
         Self::Tcp,
@@ -94,9 +94,9 @@ impl Cause {
 
 /// Holds a cause that may be at work, with its change.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct CauseCandidate {
     /// Says what it is.
-    pub cause: Cause,
+    pub cause: SlowCause,
     /// A sentence says what is at work.
     pub text: String,
     /// The line that states it; None where only times can tell.

@@ -2,7 +2,7 @@
 
 use super::mended::narrowed;
 use crate::collectives::Collective;
-use crate::collectives::baselines::expect::expect_worn;
+use crate::collectives::baselines::expect::worn::expect_worn;
 use crate::collectives::baselines::{ExpectError, Expectation, Settings};
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{PartError, System, Wire, Wiring};

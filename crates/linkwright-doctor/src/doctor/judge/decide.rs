@@ -1,7 +1,7 @@
 //! Decides: healthy, a cause, or no verdict.
 
 use super::case::Case;
-use super::cause::{Candidate, Cause};
+use super::cause::{CauseCandidate, SlowCause};
 use super::change::{Change, ChangeError, Job};
 use super::fit::{Against, against, misfit};
 use super::gap::{LARGE, errors, has_gap, large, ratio_of_large};
@@ -10,7 +10,7 @@ use super::lacking::lacking;
 use super::played::{COSTS, Played, cost, largest, likeliest, others_alike, played};
 use super::stated::stated;
 use super::told::{first_of, gap_text, judged_rows, told};
-use super::verdict::{JudgedCause, Kind, Verdict};
+use super::verdict::{JudgedCause, RunVerdict, VerdictKind};
 use crate::collectives::baselines::{Expectation, Version, release_on};
 use crate::units::Bytes;
 
@@ -40,7 +40,7 @@ const GUESSED: f64 = 0.2;
 ///
 /// # Errors
 /// A system on which nothing can be expected of the job.
-pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
+pub fn judge(case: &Case<'_>) -> Result<RunVerdict, ChangeError> {
     let job = Job {
         system: case.system,
         described: case.described,
@@ -55,7 +55,7 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
     let rows = judged_rows(case, &sound, &errors, &gaps);
     let library = release_on(case.system, case.gpus, &case.settings)
         .map_or_else(|_| String::new(), |(name, _)| name);
-    let verdict = |kind, headline: String, causes| Verdict {
+    let verdict = |kind, headline: String, causes| RunVerdict {
         kind,
         headline,
         collective: case.collective.name(),
@@ -65,11 +65,11 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
         causes,
     };
     if let Some((why, _)) = lacking(case) {
-        return Ok(verdict(Kind::NoVerdict, format!("No verdict: {why}."), Vec::new()));
+        return Ok(verdict(VerdictKind::NoVerdict, format!("No verdict: {why}."), Vec::new()));
     }
     let is_gap = has_gap(case, &gaps);
     let candidates = stated(case);
-    let named: Vec<Cause> = candidates.iter().map(|it| it.cause).collect();
+    let named: Vec<SlowCause> = candidates.iter().map(|it| it.cause).collect();
     let mut played = played(&job, case, candidates, &sizes, &errors);
     let before = misfit(&gaps);
     // Where a stated cause leaves nothing to explain no other is looked for.
@@ -83,7 +83,8 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
         return Ok(of_gap(case, &sound, played, before, verdict));
     }
     let costly = |it: &&Played| {
-        it.candidate.cause != Cause::OldVersion && cost(it, &sound).is_some_and(|it| it >= COSTS)
+        it.candidate.cause != SlowCause::OldVersion
+            && cost(it, &sound).is_some_and(|it| it >= COSTS)
     };
     if case.rows.is_empty() {
         let causes: Vec<JudgedCause> = told(case, &sound, &played, before);
@@ -94,20 +95,20 @@ pub fn judge(case: &Case<'_>) -> Result<Verdict, ChangeError> {
             Some(first) => {
                 let cause = first.candidate.cause;
                 let headline = format!("{}; nothing was measured.", first.candidate.text);
-                verdict(Kind::Cause, headline, first_of(causes, cause))
+                verdict(VerdictKind::Cause, headline, first_of(causes, cause))
             }
             None => verdict(
-                Kind::Healthy,
+                VerdictKind::Healthy,
                 "No line shows a fault; nothing was measured.".to_owned(),
                 causes,
             ),
         });
     }
     if let Some(old) = old_release(case, &job, &sizes, &sound)? {
-        return Ok(verdict(Kind::Cause, old.text.clone() + ".", vec![old]));
+        return Ok(verdict(VerdictKind::Cause, old.text.clone() + ".", vec![old]));
     }
     let headline = "Healthy: every size takes about as long as it should.".to_owned();
-    Ok(verdict(Kind::Healthy, headline, Vec::new()))
+    Ok(verdict(VerdictKind::Healthy, headline, Vec::new()))
 }
 
 /// Tells whether a line states a dear cause whose times are nearer to the measured ones than a
@@ -128,7 +129,7 @@ fn is_stated_gap(
     };
     let is_it = |it: &Played| {
         it.candidate.is_stated()
-            && it.candidate.cause != Cause::OldVersion
+            && it.candidate.cause != SlowCause::OldVersion
             && cost(it, sound).is_some_and(|cost| cost >= DEAR)
             && is_nearer(it)
     };
@@ -141,9 +142,9 @@ fn of_gap(
     sound: &[Expectation],
     mut played: Vec<Played>,
     before: f64,
-    verdict: impl Fn(Kind, String, Vec<JudgedCause>) -> Verdict,
-) -> Verdict {
-    played.retain(|it| !matches!(it.candidate.cause, Cause::OldVersion));
+    verdict: impl Fn(VerdictKind, String, Vec<JudgedCause>) -> RunVerdict,
+) -> RunVerdict {
+    played.retain(|it| !matches!(it.candidate.cause, SlowCause::OldVersion));
     let weight = |it: &Played| if it.candidate.is_fitted { it.misfit / FITTED } else { it.misfit };
     let best = |is_stated: bool| {
         let own = played.iter().filter(|it| !it.times.is_empty());
@@ -170,10 +171,10 @@ fn of_gap(
         Some(first) => {
             let causes = first_of(causes, first);
             let headline = format!("{gap} {}{}.", causes[0].text, also.unwrap_or_default());
-            verdict(Kind::Cause, headline, causes)
+            verdict(VerdictKind::Cause, headline, causes)
         }
         None => verdict(
-            Kind::NoVerdict,
+            VerdictKind::NoVerdict,
             format!("No verdict: {gap} No cause that the model has explains it."),
             causes,
         ),
@@ -205,10 +206,10 @@ fn old_release(
         old.bus_bandwidth,
         new.bus_bandwidth
     );
-    let guess = Candidate::guessed(Cause::OldVersion, text, None);
+    let guess = CauseCandidate::guessed(SlowCause::OldVersion, text, None);
     Ok(Some(JudgedCause {
         cost: Some(cost),
         bus_bandwidth: Some(old.bus_bandwidth),
-        ..JudgedCause::unplayed(Candidate { line, ..guess })
+        ..JudgedCause::unplayed(CauseCandidate { line, ..guess })
     }))
 }

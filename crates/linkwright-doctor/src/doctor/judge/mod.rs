@@ -23,8 +23,8 @@ mod told;
 mod verdict;
 
 pub use case::{Case, MeasuredRow};
-pub use cause::{Candidate, Cause};
+pub use cause::{CauseCandidate, SlowCause};
 pub use change::{Change, Worn, WornPart};
 pub use decide::judge;
 pub use mended::{MendedLink, mended};
-pub use verdict::{JudgedCause, JudgedRow, Kind, Verdict, narrow_causes};
+pub use verdict::{JudgedCause, JudgedRow, RunVerdict, VerdictKind, narrow_causes};

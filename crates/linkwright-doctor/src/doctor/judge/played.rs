@@ -1,7 +1,7 @@
 //! Holds candidates with what they take, and tells which of them times do not tell apart.
 
 use super::case::Case;
-use super::cause::{Candidate, Cause};
+use super::cause::{CauseCandidate, SlowCause};
 use super::change::Job;
 use super::fit::{against, misfit};
 use crate::collectives::baselines::Expectation;
@@ -14,21 +14,21 @@ const ALIKE: f64 = 1.3;
 
 /// Lists causes that are slow by themselves and that times hardly tell apart. The likeliest stands
 /// first.
-const SLOW: [(Cause, &str); 4] = [
-    (Cause::SlowServer, "a slow network of one server"),
-    (Cause::SlowNetwork, "a slow network of all servers"),
-    (Cause::SlowGpu, "one slow GPU"),
-    (Cause::SlowLinks, "slow links between all GPUs"),
+const SLOW: [(SlowCause, &str); 4] = [
+    (SlowCause::SlowServer, "a slow network of one server"),
+    (SlowCause::SlowNetwork, "a slow network of all servers"),
+    (SlowCause::SlowGpu, "one slow GPU"),
+    (SlowCause::SlowLinks, "slow links between all GPUs"),
 ];
 
 /// A candidate with what it takes.
 pub(super) struct Played {
-    pub candidate: Candidate,
+    pub candidate: CauseCandidate,
     pub times: Vec<Expectation>,
     pub misfit: f64,
 }
 
-impl Candidate {
+impl CauseCandidate {
     /// Tells whether a file states it.
     pub(super) fn is_stated(&self) -> bool {
         self.line.is_some() || self.change.as_ref().is_some_and(|change| change.as_described)
@@ -38,11 +38,11 @@ impl Candidate {
 pub(super) fn played(
     job: &Job<'_>,
     case: &Case<'_>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<CauseCandidate>,
     sizes: &[Bytes],
     errors: &[f64],
 ) -> Vec<Played> {
-    let play = |candidate: Candidate| {
+    let play = |candidate: CauseCandidate| {
         let times = candidate.change.as_ref().map(|change| job.play(change, sizes));
         // A system that has lost the way between GPUs carries nothing: that is not what ran.
         let times = times.and_then(Result::ok).unwrap_or_default();
@@ -89,11 +89,11 @@ pub(super) fn others_alike(
     played: &[Played],
     weight: impl Fn(&Played) -> f64,
 ) -> String {
-    let is_slow = |cause: Cause| SLOW.iter().any(|(known, _)| *known == cause);
+    let is_slow = |cause: SlowCause| SLOW.iter().any(|(known, _)| *known == cause);
     if first.candidate.is_stated() || !is_slow(first.candidate.cause) {
         return String::new();
     }
-    let is_alike = |cause: Cause| {
+    let is_alike = |cause: SlowCause| {
         let mut of = played.iter().filter(|it| it.candidate.cause == cause);
         cause != first.candidate.cause && of.any(|it| weight(it) <= ALIKE * weight(first))
     };

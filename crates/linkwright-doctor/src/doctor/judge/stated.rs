@@ -2,13 +2,13 @@
 
 use super::advice::advice;
 use super::case::Case;
-use super::cause::{Candidate, Cause};
+use super::cause::{CauseCandidate, SlowCause};
 use super::change::Change;
 use super::stated_network;
 use crate::collectives::Protocol;
 use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, Version, explain};
 use crate::diagnostic::{Named as _, shown};
-use crate::doctor::evidence::{DebugLog, Line, Transport};
+use crate::doctor::evidence::{DebugLog, Line, LoggedTransport};
 use crate::units::Bytes;
 
 /// LL serves small sizes; from here on it costs half the bandwidth.
@@ -17,14 +17,19 @@ const LARGE: u64 = 16 << 20;
 /// NCCL writes about GB/s of a PCIe link with one digit.
 const PCIE_TOLERANCE: f64 = 0.15;
 
-impl Candidate {
+impl CauseCandidate {
     /// Makes a cause that a line states.
-    pub(super) fn stated(cause: Cause, text: String, line: &Line, change: Option<Change>) -> Self {
+    pub(super) fn stated(
+        cause: SlowCause,
+        text: String,
+        line: &Line,
+        change: Option<Change>,
+    ) -> Self {
         Self { line: Some(line.clone()), ..Self::guessed(cause, text, change) }
     }
 
     /// Makes a cause that no line states.
-    pub(super) fn guessed(cause: Cause, text: String, change: Option<Change>) -> Self {
+    pub(super) fn guessed(cause: SlowCause, text: String, change: Option<Change>) -> Self {
         let (look, command) = advice(cause);
         let (look, command) = (look.to_owned(), command.to_owned());
         Self { cause, text, line: None, change, is_fitted: false, look, command }
@@ -32,7 +37,7 @@ impl Candidate {
 }
 
 /// All causes that lines state, in the order in which they are usually looked for.
-pub(super) fn stated(case: &Case<'_>) -> Vec<Candidate> {
+pub(super) fn stated(case: &Case<'_>) -> Vec<CauseCandidate> {
     let mut found = stated_network::found(case);
     found.extend(peer(case));
     found.extend(nvls(case));
@@ -58,7 +63,7 @@ fn variable<'a>(log: &'a DebugLog, name: &str, values: &[&str]) -> Option<(&'a s
     is_it.then_some((value.as_str(), line))
 }
 
-fn peer(case: &Case<'_>) -> Option<Candidate> {
+fn peer(case: &Case<'_>) -> Option<CauseCandidate> {
     let log = case.log;
     let change = settings(case, |it| it.p2p = false);
     let set = variable(log, "NCCL_P2P_DISABLE", &["1"])
@@ -67,8 +72,10 @@ fn peer(case: &Case<'_>) -> Option<Candidate> {
             let level = variable(log, "NCCL_P2P_LEVEL", &["0", "LOC"])?;
             Some(("NCCL_P2P_LEVEL=LOC is set", level.1))
         });
-    let is_peer = |it: &Transport| matches!(it, Transport::Peer | Transport::Indirect);
-    let by_memory = log.connections.iter().find(|(it, _)| it.transport == Transport::SharedMemory);
+    let is_peer =
+        |it: &LoggedTransport| matches!(it, LoggedTransport::Peer | LoggedTransport::Indirect);
+    let by_memory =
+        log.connections.iter().find(|(it, _)| it.transport == LoggedTransport::SharedMemory);
     let no_peer = !log.connections.keys().any(|it| is_peer(&it.transport));
     let refused = log.refusals.iter().find(|refusal| !refusal.of_interface);
     let refused = refused.map(|it| ("GPUs are refused access to each other's memory", &it.line));
@@ -77,10 +84,10 @@ fn peer(case: &Case<'_>) -> Option<Candidate> {
     });
     let (why, line) = set.or(refused).or(shown)?;
     let text = format!("GPUs do not reach each other directly: {why}");
-    Some(Candidate::stated(Cause::PeerOff, text, line, change))
+    Some(CauseCandidate::stated(SlowCause::PeerOff, text, line, change))
 }
 
-fn nvls(case: &Case<'_>) -> Option<Candidate> {
+fn nvls(case: &Case<'_>) -> Option<CauseCandidate> {
     let log = case.log;
     let sound = explain(case.system, case.gpus, &case.settings).ok()?;
     if sound.nvls_channels == 0 {
@@ -92,19 +99,24 @@ fn nvls(case: &Case<'_>) -> Option<Candidate> {
     let absent = absent.map(|(_, line)| ("NCCL finds no multicast in the NVSwitches", line));
     let (why, line) = set.or(absent)?;
     let text = format!("NVSwitches do not reduce (NVLS): {why}");
-    Some(Candidate::stated(Cause::NvlsOff, text, line, settings(case, |it| it.nvls = false)))
+    Some(CauseCandidate::stated(
+        SlowCause::NvlsOff,
+        text,
+        line,
+        settings(case, |it| it.nvls = false),
+    ))
 }
 
-fn algorithm(case: &Case<'_>) -> Option<Candidate> {
+fn algorithm(case: &Case<'_>) -> Option<CauseCandidate> {
     let (value, line) = variable(case.log, "NCCL_ALGO", &[])?;
     let is_it = |it: &ExpectedAlgorithm| it.name().replace('-', "").eq_ignore_ascii_case(value);
     let named = ExpectedAlgorithm::ALL.into_iter().find(is_it);
     let change = named.and_then(|named| settings(case, |it| it.algorithm = Some(named)));
     let text = format!("The algorithm is forced by NCCL_ALGO={}", shown(value));
-    Some(Candidate::stated(Cause::AlgorithmForced, text, line, change))
+    Some(CauseCandidate::stated(SlowCause::AlgorithmForced, text, line, change))
 }
 
-fn protocol(case: &Case<'_>) -> Option<Candidate> {
+fn protocol(case: &Case<'_>) -> Option<CauseCandidate> {
     let of_name = |name: &str| {
         let known = [Protocol::LL, Protocol::LL128, Protocol::Simple];
         known.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
@@ -113,7 +125,7 @@ fn protocol(case: &Case<'_>) -> Option<Candidate> {
         let change =
             of_name(value).and_then(|named| settings(case, |it| it.protocol = Some(named)));
         let text = format!("The protocol is forced by NCCL_PROTO={}", shown(value));
-        return Some(Candidate::stated(Cause::ProtocolForced, text, line, change));
+        return Some(CauseCandidate::stated(SlowCause::ProtocolForced, text, line, change));
     }
     let choices = &case.log.choices;
     let slow = choices
@@ -123,17 +135,17 @@ fn protocol(case: &Case<'_>) -> Option<Candidate> {
         let text =
             format!("Protocol LL runs at {}, where it costs half the bandwidth", Bytes(*size));
         let change = settings(case, |it| it.protocol = Some(Protocol::LL));
-        Candidate::stated(Cause::ProtocolForced, text, &choice.line, change)
+        CauseCandidate::stated(SlowCause::ProtocolForced, text, &choice.line, change)
     })
 }
 
-fn interfaces_rules(case: &Case<'_>) -> Vec<Candidate> {
+fn interfaces_rules(case: &Case<'_>) -> Vec<CauseCandidate> {
     let mut found = Vec::new();
     if let Some((_, line)) = variable(case.log, "NCCL_PXN_DISABLE", &["1"]) {
         let text =
             "GPUs do not send through others that are near an interface: NCCL_PXN_DISABLE=1 is set";
         let change = settings(case, |it| it.pxn = false);
-        found.push(Candidate::stated(Cause::PxnOff, text.to_owned(), line, change));
+        found.push(CauseCandidate::stated(SlowCause::PxnOff, text.to_owned(), line, change));
     }
     if let Some((value, line)) = variable(case.log, "NCCL_CROSS_NIC", &["0", "1"])
         && let Ok(rule) = CrossNic::from_name(value)
@@ -141,13 +153,13 @@ fn interfaces_rules(case: &Case<'_>) -> Vec<Candidate> {
         let text =
             format!("Rings may not choose their interfaces freely: NCCL_CROSS_NIC={value} is set");
         let change = settings(case, |it| it.cross_nic = rule);
-        found.push(Candidate::stated(Cause::CrossNic, text, line, change));
+        found.push(CauseCandidate::stated(SlowCause::CrossNic, text, line, change));
     }
     found
 }
 
 /// A limit of channels is played. The model has none of the others, so that what these cost is not known.
-fn channels(case: &Case<'_>) -> Option<Candidate> {
+fn channels(case: &Case<'_>) -> Option<CauseCandidate> {
     const MOST: [&str; 3] = ["NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"];
     const OTHERS: [&str; 6] = [
         "NCCL_MIN_NCHANNELS",
@@ -162,31 +174,31 @@ fn channels(case: &Case<'_>) -> Option<Candidate> {
     let text = format!("Channels are set by hand: {name}={} is set", shown(value));
     let most = value.parse().ok().filter(|_| MOST.contains(&name));
     let change = most.and_then(|most| settings(case, |it| it.most_channels = Some(most)));
-    Some(Candidate::stated(Cause::ChannelsLimited, text, line, change))
+    Some(CauseCandidate::stated(SlowCause::ChannelsLimited, text, line, change))
 }
 
 /// A PCIe link that its own description, or NCCL's print of the topology, has slower than its like.
-fn pcie(case: &Case<'_>) -> Option<Candidate> {
+fn pcie(case: &Case<'_>) -> Option<CauseCandidate> {
     if let Some(link) = case.narrow.first() {
         let change = Change { as_described: true, ..Change::of_settings(case.settings) };
         let text = link.to_string();
-        return Some(Candidate::guessed(Cause::PcieNarrow, text, Some(change)));
+        return Some(CauseCandidate::guessed(SlowCause::PcieNarrow, text, Some(change)));
     }
-    [Kind::Gpu, Kind::Interface].into_iter().find_map(|kind| narrow_line(case, kind))
+    [VerdictKind::Gpu, VerdictKind::Interface].into_iter().find_map(|kind| narrow_line(case, kind))
 }
 
 /// Says what hangs on a PCIe link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum VerdictKind {
     Gpu,
     Interface,
 }
 
 /// A PCIe link of NCCL's print that is slower than the fastest of its kind there.
-fn narrow_line(case: &Case<'_>, kind: Kind) -> Option<Candidate> {
+fn narrow_line(case: &Case<'_>, kind: VerdictKind) -> Option<CauseCandidate> {
     let (start, what) = match kind {
-        Kind::Gpu => ("GPU/", "GPUs"),
-        Kind::Interface => ("NIC/", "interfaces"),
+        VerdictKind::Gpu => ("GPU/", "GPUs"),
+        VerdictKind::Interface => ("NIC/", "interfaces"),
     };
     let topology = &case.log.topology;
     let lines = topology.iter().enumerate();
@@ -202,8 +214,8 @@ fn narrow_line(case: &Case<'_>, kind: Kind) -> Option<Candidate> {
     let place = system.gpu(*gpu as u32);
     let server = system.kind_of(place.server).server();
     let device = match kind {
-        Kind::Gpu => server.gpus()[place.index as usize],
-        Kind::Interface => {
+        VerdictKind::Gpu => server.gpus()[place.index as usize],
+        VerdictKind::Interface => {
             let below = topology[at..].iter().find(|it| it.link == "NET")?;
             let name = below.device.split(' ').next()?;
             let (_, number) = name.rsplit_once(['/', '-'])?;
@@ -218,17 +230,17 @@ fn narrow_line(case: &Case<'_>, kind: Kind) -> Option<Candidate> {
     );
     let narrow = vec![(server.devices()[device].name.clone(), share)];
     let change = Change { narrow, ..Change::of_settings(case.settings) };
-    Some(Candidate::stated(Cause::PcieNarrow, text, &slow.line, Some(change)))
+    Some(CauseCandidate::stated(SlowCause::PcieNarrow, text, &slow.line, Some(change)))
 }
 
 /// The newest release instead of the run's own is the sound one here, so that the change is the run's.
-fn version(case: &Case<'_>) -> Option<Candidate> {
+fn version(case: &Case<'_>) -> Option<CauseCandidate> {
     let (named, line) = case.log.version.as_ref()?;
     let own: Version = named.parse().ok()?;
     let is_old = (own.major, own.minor) < (Version::NEWEST.major, Version::NEWEST.minor);
     is_old.then(|| {
         let text = format!("NCCL {own} runs, and {} is known", Version::NEWEST);
         let change = settings(case, |it| it.version = Some(own));
-        Candidate::stated(Cause::OldVersion, text, line, change)
+        CauseCandidate::stated(SlowCause::OldVersion, text, line, change)
     })
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::case::Case;
-use super::cause::{Candidate, Cause};
+use super::cause::{CauseCandidate, SlowCause};
 use super::change::Change;
 use crate::collectives::baselines::{Settings, channel_interfaces};
-use crate::doctor::evidence::{DebugLog, Line, Transport};
+use crate::doctor::evidence::{DebugLog, Line, LoggedTransport};
 use crate::system::{DeviceKind, Server, nic_proximity};
 use crate::units::Bytes;
 
@@ -21,7 +21,7 @@ const USUAL_SIZE: Bytes = Bytes(1 << 30);
 const GIGABYTES: f64 = 1.0 / 8_000.0;
 
 /// Finds all of them; none on one server.
-pub(super) fn found(case: &Case<'_>) -> Vec<Candidate> {
+pub(super) fn found(case: &Case<'_>) -> Vec<CauseCandidate> {
     let of = |gpu: &usize| case.system.gpu(*gpu as u32).server;
     let servers: BTreeSet<u32> = case.gpus.iter().map(of).collect();
     if servers.len() < 2 {
@@ -55,7 +55,7 @@ fn uses_fewer(case: &Case<'_>) -> bool {
 /// The interfaces that connections use, each with whether it reaches GPUs' memory.
 fn used(log: &DebugLog) -> impl Iterator<Item = (u32, u32, bool, &Line)> {
     log.connections.iter().filter_map(|(it, (_, line))| match &it.transport {
-        Transport::Network { interface, gpudirect, through, .. } => {
+        LoggedTransport::Network { interface, gpudirect, through, .. } => {
             Some((through.unwrap_or(it.rank), *interface, *gpudirect, line))
         }
         _ => None,
@@ -63,10 +63,10 @@ fn used(log: &DebugLog) -> impl Iterator<Item = (u32, u32, bool, &Line)> {
 }
 
 /// TCP at the speed that the log says, else at each that Ethernet usually has.
-fn tcp(case: &Case<'_>) -> Vec<Candidate> {
+fn tcp(case: &Case<'_>) -> Vec<CauseCandidate> {
     let log = case.log;
     let by_socket = log.connections.iter().find_map(|(it, (_, line))| match &it.transport {
-        Transport::Network { network, .. } if network == "Socket" => Some(line),
+        LoggedTransport::Network { network, .. } if network == "Socket" => Some(line),
         _ => None,
     });
     let chosen = log.network.as_ref().filter(|(name, _)| name == "Socket").map(|(_, line)| line);
@@ -83,7 +83,7 @@ fn tcp(case: &Case<'_>) -> Vec<Candidate> {
         let settings =
             Settings { gpudirect: false, network_bandwidth: Some(bandwidth), ..case.settings };
         let text = format!("Servers exchange over TCP (NET/Socket), at about {bandwidth:.2} GB/s");
-        Candidate::stated(Cause::Tcp, text, line, Some(Change::of_settings(settings)))
+        CauseCandidate::stated(SlowCause::Tcp, text, line, Some(Change::of_settings(settings)))
     };
     speeds.into_iter().map(of).collect()
 }
@@ -129,7 +129,7 @@ fn names(server: &Server) -> Vec<&str> {
 }
 
 /// Interfaces that NCCL does not list, or that no connection uses.
-fn unused(case: &Case<'_>) -> Option<Candidate> {
+fn unused(case: &Case<'_>) -> Option<CauseCandidate> {
     let log = case.log;
     let place = case.system.gpu(case.gpus[0] as u32);
     let server = case.system.kind_of(place.server).server();
@@ -167,7 +167,7 @@ fn unused(case: &Case<'_>) -> Option<Candidate> {
         absent.join(", ")
     );
     let change = Change { without, ..Change::of_settings(case.settings) };
-    Some(Candidate::stated(Cause::InterfaceUnused, text, line, Some(change)))
+    Some(CauseCandidate::stated(SlowCause::InterfaceUnused, text, line, Some(change)))
 }
 
 /// How many ranks the first server has.
@@ -190,7 +190,7 @@ fn server_of(case: &Case<'_>, host: &str) -> String {
 }
 
 /// GPUs that send through an interface that is farther than another.
-fn wrong(case: &Case<'_>) -> Option<Candidate> {
+fn wrong(case: &Case<'_>) -> Option<CauseCandidate> {
     let log = case.log;
     let (server, numbers, _) = numbered(case)?;
     let near = nic_proximity(server);
@@ -232,7 +232,7 @@ fn wrong(case: &Case<'_>) -> Option<Candidate> {
     let settings =
         Settings { gpudirect: case.settings.gpudirect && !idle.is_empty(), ..case.settings };
     let change = Change { without: idle, ..Change::of_settings(settings) };
-    Some(Candidate::stated(Cause::WrongInterface, text, line, Some(change)))
+    Some(CauseCandidate::stated(SlowCause::WrongInterface, text, line, Some(change)))
 }
 
 /// Whether some connection does without GPUDirect, as one to a far interface does.
@@ -240,7 +240,7 @@ fn reaches_far(log: &DebugLog) -> bool {
     used(log).any(|(_, _, gpudirect, _)| !gpudirect)
 }
 
-fn gpudirect(case: &Case<'_>) -> Option<Candidate> {
+fn gpudirect(case: &Case<'_>) -> Option<CauseCandidate> {
     let log = case.log;
     let set = log.variables.get("NCCL_NET_GDR_LEVEL");
     let set = set.filter(|(value, _)| ["0", "LOC"].contains(&value.as_str()));
@@ -255,12 +255,17 @@ fn gpudirect(case: &Case<'_>) -> Option<Candidate> {
     let shown = shown.filter(|_| !some);
     let shown = shown.map(|(.., line)| ("connections say NET without GDRDMA".to_owned(), line));
     let by_lines = set.or(disabled).or(refused);
-    // Connections show what ran, whatever was said before.
+    // LoggedConnections show what ran, whatever was said before.
     let (why, line) =
         if some { by_lines.filter(|_| !all_direct(log)) } else { by_lines.or(shown) }?;
     let text = format!("Interfaces do not reach GPUs' memory (GPUDirect RDMA): {why}");
     let settings = Settings { gpudirect: false, ..case.settings };
-    Some(Candidate::stated(Cause::GpudirectOff, text, line, Some(Change::of_settings(settings))))
+    Some(CauseCandidate::stated(
+        SlowCause::GpudirectOff,
+        text,
+        line,
+        Some(Change::of_settings(settings)),
+    ))
 }
 
 fn all_direct(log: &DebugLog) -> bool {

@@ -1,7 +1,7 @@
 //! Tells of causes, of sizes and of the gap.
 
 use super::case::Case;
-use super::cause::Cause;
+use super::cause::SlowCause;
 use super::fit::Against;
 use super::played::{COSTS, Played, cost, largest};
 use super::verdict::{JudgedCause, JudgedRow};
@@ -40,7 +40,7 @@ pub(super) fn told(
 }
 
 /// Puts a cause first.
-pub(super) fn first_of(mut causes: Vec<JudgedCause>, first: Cause) -> Vec<JudgedCause> {
+pub(super) fn first_of(mut causes: Vec<JudgedCause>, first: SlowCause) -> Vec<JudgedCause> {
     causes.sort_by_key(|it| it.cause != first);
     causes
 }

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-use super::cause::{Candidate, Cause};
+use super::cause::{CauseCandidate, SlowCause};
 use super::mended::MendedLink;
 use crate::doctor::evidence::Line;
 
 /// Says what a verdict finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum VerdictKind {
     /// All is as it should be.
     Healthy,
     /// A cause explains the gap, or a part of it.
@@ -45,7 +45,7 @@ pub struct JudgedRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedCause {
     /// Says what it is.
-    pub cause: Cause,
+    pub cause: SlowCause,
     /// A sentence says what is at work.
     pub text: String,
     /// Is the line that states it; None where only times tell.
@@ -64,7 +64,7 @@ pub struct JudgedCause {
 
 impl JudgedCause {
     /// Makes a cause whose words alone are known.
-    pub(super) fn unplayed(candidate: Candidate) -> Self {
+    pub(super) fn unplayed(candidate: CauseCandidate) -> Self {
         Self {
             cause: candidate.cause,
             text: candidate.text,
@@ -80,9 +80,9 @@ impl JudgedCause {
 
 /// Holds a run that was judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct RunVerdict {
     /// Says what it finds.
-    pub kind: Kind,
+    pub kind: VerdictKind,
     /// Says it in one sentence.
     pub headline: String,
     /// Names the collective.
@@ -101,7 +101,11 @@ pub struct Verdict {
 #[must_use]
 pub fn narrow_causes(links: &[MendedLink]) -> Vec<JudgedCause> {
     let cause = |link: &MendedLink| {
-        JudgedCause::unplayed(Candidate::guessed(Cause::PcieNarrow, link.to_string(), None))
+        JudgedCause::unplayed(CauseCandidate::guessed(
+            SlowCause::PcieNarrow,
+            link.to_string(),
+            None,
+        ))
     };
     links.iter().map(cause).collect()
 }

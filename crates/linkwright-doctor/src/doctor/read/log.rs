@@ -10,7 +10,7 @@ use super::debug_line::NcclLine;
 use super::{REMEDY, Source};
 use crate::collectives::nccl::nccl_tests::{LogReader, plain, printer_of};
 use crate::diagnostic::InputError;
-use crate::doctor::evidence::{DebugLog, Run};
+use crate::doctor::evidence::{DebugLog, LoggedRun};
 
 /// How many jobs of a file are read.
 const MOST_RUNS: usize = 64;
@@ -21,7 +21,7 @@ const MOST_PROCESSES: usize = 1 << 16;
 /// Holds what was read of a file's jobs.
 pub(super) struct LogRuns {
     file: String,
-    done: Vec<Run>,
+    done: Vec<LoggedRun>,
     open: Vec<OpenRun>,
     /// NCCL's lines behind the end of a job, which are of the next.
     next: Option<DebugReader>,
@@ -228,24 +228,24 @@ impl LogRuns {
             source.note(1, text);
         }
         if tests.is_some() || has_facts {
-            self.done.push(Run { tests, debug });
+            self.done.push(LoggedRun { tests, debug });
         }
     }
 
     /// Gives the jobs.
-    pub fn finish(mut self, source: &mut Source<'_>) -> Result<Vec<Run>, InputError> {
+    pub fn finish(mut self, source: &mut Source<'_>) -> Result<Vec<LoggedRun>, InputError> {
         for run in std::mem::take(&mut self.open) {
             self.close(run, source);
         }
         if let Some(next) = self.next.take().filter(DebugReader::has_read) {
-            self.done.push(Run { tests: None, debug: next.finish() });
+            self.done.push(LoggedRun { tests: None, debug: next.finish() });
         }
         if !self.done.is_empty() {
             return Ok(self.done);
         }
         if self.has_debug {
             // NCCL spoke, and said nothing that is read: the file is one of its logs all the same.
-            return Ok(vec![Run { tests: None, debug: DebugLog::default() }]);
+            return Ok(vec![LoggedRun { tests: None, debug: DebugLog::default() }]);
         }
         let unknown = || source.error(1, "a file of no known format", "", REMEDY);
         let known = self.refusal.filter(|error| !error.problem.starts_with("nothing that"));

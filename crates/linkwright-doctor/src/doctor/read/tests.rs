@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::doctor::evidence::{Run, Transport};
+use crate::doctor::evidence::{LoggedRun, LoggedTransport};
 
 fn read(text: &str) -> Result<Evidence, InputError> {
     let mut evidence = Evidence::default();
@@ -9,7 +9,7 @@ fn read(text: &str) -> Result<Evidence, InputError> {
     Ok(evidence)
 }
 
-fn runs(text: &str) -> Vec<Run> {
+fn runs(text: &str) -> Vec<LoggedRun> {
     read(text).unwrap().runs
 }
 
@@ -55,7 +55,7 @@ fn a_table_and_nccls_lines_make_one_job() {
     assert_eq!(debug.rings[&0].0, [0, 1]);
     assert_eq!(debug.channels.as_ref().unwrap().collective, 2);
     let ways: Vec<_> = debug.connections.keys().map(|it| &it.transport).collect();
-    let network = |interface, through| Transport::Network {
+    let network = |interface, through| LoggedTransport::Network {
         network: "IB".to_owned(),
         interface,
         through,
@@ -69,7 +69,7 @@ fn a_table_and_nccls_lines_make_one_job() {
 fn jobs_in_one_file_stay_apart() {
     let one = format!("{HEADER}{}{TABLE}", debug("node-1", 77));
     let twice = runs(&format!("{one}{}", one.replace("node-1", "node-2")));
-    let hosts = |run: &Run| run.debug.places[&0].host.clone();
+    let hosts = |run: &LoggedRun| run.debug.places[&0].host.clone();
     assert_eq!(twice.iter().map(hosts).collect::<Vec<_>>(), ["node-1", "node-2"]);
     let other = one.replace("node-1", "node-2").replace("mlx5_1", "mlx5_9");
     let mixed: String =

@@ -8,11 +8,10 @@
 
 pub mod at_once;
 pub mod doubts;
-mod worn;
+pub mod worn;
 
 use thiserror::Error;
 
-pub use self::worn::expect_worn;
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
 use super::deep_trees::DeepPlayer;
 use super::timed::{Timed, timed_choice};

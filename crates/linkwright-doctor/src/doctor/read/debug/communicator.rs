@@ -2,7 +2,7 @@
 
 use super::words::{after, count};
 use super::{DebugReader, Heard, One};
-use crate::doctor::evidence::{Channels, Place};
+use crate::doctor::evidence::{ChannelCounts, RankPlace};
 
 /// How many communicators are told apart.
 const MOST_COMMUNICATORS: usize = 1 << 12;
@@ -41,7 +41,7 @@ impl DebugReader {
         let host = one.line.host.to_owned();
         let device = number("nvmlDev").or_else(|| number("cudaDev")).unwrap_or_default();
         let bus = after(message, "busId").unwrap_or_default().to_owned();
-        self.keep(one, |log| &mut log.places, rank, |line| Place { host, device, bus, line })
+        self.keep(one, |log| &mut log.places, rank, |line| RankPlace { host, device, bus, line })
     }
 
     /// Tells whether a communicator is the largest so far, and the first of its size. Facts of a
@@ -96,7 +96,7 @@ impl DebugReader {
         };
         let nvls = of(" nvls channels").unwrap_or_default();
         let line = self.proof(one);
-        self.log.channels.get_or_insert(Channels { collective, nvls, pairs, line });
+        self.log.channels.get_or_insert(ChannelCounts { collective, nvls, pairs, line });
         Heard::Fact
     }
 }

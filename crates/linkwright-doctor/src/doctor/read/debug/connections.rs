@@ -3,7 +3,7 @@
 use super::words::{count, number};
 use super::{DebugReader, Heard, One};
 use crate::collectives::nccl::nccl_tests::Unmodelled;
-use crate::doctor::evidence::{Connection, DirectRefusal, Transport};
+use crate::doctor::evidence::{Connection, DirectRefusal, LoggedTransport};
 
 /// How many channels' rings are kept, and how many refusals.
 const MOST_RINGS: usize = 256;
@@ -21,7 +21,7 @@ impl DebugReader {
             return Heard::Other;
         }
         let Some(transport) = transport(way) else { return Heard::Refused(NO_JOB) };
-        if transport == Transport::CollNet {
+        if transport == LoggedTransport::CollNet {
             self.keep(one, |log| &mut log.unmodelled, Unmodelled::CollNet, |line| line);
         }
         let sends = !ends.contains("[receive]");
@@ -121,15 +121,15 @@ impl DebugReader {
 }
 
 /// The way that stands behind `via`.
-fn transport(way: &str) -> Option<Transport> {
+fn transport(way: &str) -> Option<LoggedTransport> {
     let way = way.split(" comm ").next().unwrap_or_default().trim_end();
     if way.starts_with("P2P/indirect") {
-        return Some(Transport::Indirect);
+        return Some(LoggedTransport::Indirect);
     }
     match way.split('/').next()?.trim_end() {
-        "P2P" => Some(Transport::Peer),
-        "SHM" => Some(Transport::SharedMemory),
-        "COLLNET" => Some(Transport::CollNet),
+        "P2P" => Some(LoggedTransport::Peer),
+        "SHM" => Some(LoggedTransport::SharedMemory),
+        "COLLNET" => Some(LoggedTransport::CollNet),
         "NET" => {
             let rest = way.strip_prefix("NET/")?;
             // A plug-in's name may have blanks, and slashes.
@@ -141,7 +141,7 @@ fn transport(way: &str) -> Option<Transport> {
             let through = behind.strip_prefix('(').and_then(number).map(|(rank, _)| rank);
             let network = rest[..at].chars().take(64).collect();
             let gpudirect = behind.contains("/GDRDMA");
-            Some(Transport::Network { network, interface, through, gpudirect })
+            Some(LoggedTransport::Network { network, interface, through, gpudirect })
         }
         _ => None,
     }

@@ -4,7 +4,7 @@
 use super::words::{amount, count};
 use super::{DebugReader, Heard, One};
 use crate::collectives::nccl::nccl_tests::Unmodelled;
-use crate::doctor::evidence::{Choice, SearchedGraph, TopologyLine};
+use crate::doctor::evidence::{LoggedChoice, SearchedGraph, TopologyLine};
 
 /// How many devices, graphs and channels of a graph are kept.
 const MOST_DEVICES: usize = 1 << 10;
@@ -146,7 +146,7 @@ impl DebugReader {
             (count(high)? + 1).checked_sub(count(low)?)
         });
         let name = (collective.chars().take(32).collect(), bytes);
-        let choices = |line| Choice { algorithm, protocol, channels, line };
+        let choices = |line| LoggedChoice { algorithm, protocol, channels, line };
         self.keep(one, |log| &mut log.choices, name, choices)
     }
 }

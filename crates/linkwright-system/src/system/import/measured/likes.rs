@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::matching::{Measured, between, gpus_of};
 use super::titles::Quantity;
-use super::{End, Measurements};
+use super::{MeasuredEnd, Measurements};
 use crate::diagnostic::Position;
 use crate::system::error::SystemError;
 use crate::system::server::Server;
@@ -20,15 +20,15 @@ use crate::system::views::proximity::proximity;
 pub const FAR_BELOW: f64 = 0.75;
 
 /// Holds a pair and what it reached.
-type MeasuredPair = ((End, End), Measured);
+type MeasuredPair = ((MeasuredEnd, MeasuredEnd), Measured);
 
 /// A pair that reaches far less than its like.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlowPair {
     /// Is one end: a GPU by its id, or a host.
-    pub a: End,
+    pub a: MeasuredEnd,
     /// Is the other end.
-    pub b: End,
+    pub b: MeasuredEnd,
     /// Their names.
     pub names: [String; 2],
     /// Names what joins them, as `nvidia-smi topo -m` says it, such as `NV2` or `PIX`.
@@ -74,14 +74,14 @@ pub fn far_below(
     let server = &server.unmeasured();
     let gpus = gpus_of(measurements, server)?;
     let joined = Joined::new(server)?;
-    let mut worst: BTreeMap<(End, End), SlowPair> = BTreeMap::new();
+    let mut worst: BTreeMap<(MeasuredEnd, MeasuredEnd), SlowPair> = BTreeMap::new();
     for matrix in measurements.matrices.iter().filter(|matrix| matrix.what.peer_access) {
         let ways = match matrix.what.quantity {
             Quantity::OneWay => 1.0,
             Quantity::BothWays => 2.0,
             Quantity::Latency => continue,
         };
-        let mut slower: BTreeMap<(End, End), Measured> = BTreeMap::new();
+        let mut slower: BTreeMap<(MeasuredEnd, MeasuredEnd), Measured> = BTreeMap::new();
         for cell in between(measurements, matrix, &gpus) {
             let known =
                 slower.entry((cell.from.min(cell.to), cell.from.max(cell.to))).or_insert(cell);
@@ -125,9 +125,11 @@ pub fn far_below(
 }
 
 /// Keeps of each GPU the host that it reaches fastest: the others lie behind other sockets.
-fn nearest_hosts(pairs: &mut BTreeMap<(End, End), Measured>) {
-    let mut fastest: BTreeMap<End, f64> = BTreeMap::new();
-    let of_host = |pair: &(End, End)| matches!(pair, (End::Gpu(_), End::Host(_)));
+fn nearest_hosts(pairs: &mut BTreeMap<(MeasuredEnd, MeasuredEnd), Measured>) {
+    let mut fastest: BTreeMap<MeasuredEnd, f64> = BTreeMap::new();
+    let of_host = |pair: &(MeasuredEnd, MeasuredEnd)| {
+        matches!(pair, (MeasuredEnd::Gpu(_), MeasuredEnd::Host(_)))
+    };
     for (pair, cell) in pairs.iter().filter(|(pair, _)| of_host(pair)) {
         let known = fastest.entry(pair.0).or_default();
         *known = known.max(cell.value);
@@ -157,18 +159,19 @@ impl<'a> Joined<'a> {
         Ok(Self { server, graph, near: proximity(server) })
     }
 
-    fn name(&self, end: End) -> String {
+    fn name(&self, end: MeasuredEnd) -> String {
         match end {
-            End::Gpu(gpu) => self.graph.names()[gpu].clone(),
-            End::Host(_) => "the host".to_owned(),
+            MeasuredEnd::Gpu(gpu) => self.graph.names()[gpu].clone(),
+            MeasuredEnd::Host(_) => "the host".to_owned(),
         }
     }
 
     /// Pairs of one kind with equally many links are alike. Through the host, those that are
     /// equally far are alike. GPUs to the host are alike where their PCIe is the same.
-    fn like(&self, pair: (End, End)) -> Like {
-        let (End::Gpu(a), End::Gpu(b)) = pair else {
-            let gpu = if let End::Gpu(gpu) = pair.0 { gpu } else { return (3, String::new()) };
+    fn like(&self, pair: (MeasuredEnd, MeasuredEnd)) -> Like {
+        let (MeasuredEnd::Gpu(a), MeasuredEnd::Gpu(b)) = pair else {
+            let gpu =
+                if let MeasuredEnd::Gpu(gpu) = pair.0 { gpu } else { return (3, String::new()) };
             let device = self.server.gpus()[gpu];
             let pcie = self.server.links().iter().find(|it| it.joins(device) && it.kind.is_pcie());
             let of =
@@ -186,8 +189,8 @@ impl<'a> Joined<'a> {
     }
 
     /// Gives what copies reach in one direction of a pair's own links, GB/s.
-    fn expected(&self, pair: (End, End)) -> Option<f64> {
-        let (End::Gpu(a), End::Gpu(b)) = pair else { return None };
+    fn expected(&self, pair: (MeasuredEnd, MeasuredEnd)) -> Option<f64> {
+        let (MeasuredEnd::Gpu(a), MeasuredEnd::Gpu(b)) = pair else { return None };
         let joined = self.graph.pair(a, b)?;
         match joined.link {
             PairLink::Direct { kind, .. } | PairLink::Switched { kind, .. } => {

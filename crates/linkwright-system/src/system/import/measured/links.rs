@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use super::matching::{between, gpus_of};
 use super::titles::{Copier, Quantity};
-use super::{End, Measurements};
+use super::{MeasuredEnd, Measurements};
 use crate::system::error::SystemError;
 use crate::system::kinds::DeviceKind;
 use crate::system::server::{DeviceId, Link, Server};
@@ -51,8 +51,8 @@ pub struct MeasuredServer {
 /// The fastest that was measured from one end to another, GB/s.
 #[derive(Default)]
 struct Rates {
-    one_way: BTreeMap<(End, End), f64>,
-    half_of_both: BTreeMap<(End, End), f64>,
+    one_way: BTreeMap<(MeasuredEnd, MeasuredEnd), f64>,
+    half_of_both: BTreeMap<(MeasuredEnd, MeasuredEnd), f64>,
 }
 
 impl Rates {
@@ -77,7 +77,7 @@ impl Rates {
 
     /// Gives what goes from one end to another. Where only both directions were measured, it gives
     /// half of that.
-    fn get(&self, from: End, to: End) -> Option<f64> {
+    fn get(&self, from: MeasuredEnd, to: MeasuredEnd) -> Option<f64> {
         let both = || {
             let one = self.half_of_both.get(&(from, to)).copied();
             one.into_iter().chain(self.half_of_both.get(&(to, from)).copied()).reduce(f64::max)
@@ -87,22 +87,23 @@ impl Rates {
     }
 
     /// Gives the slower direction of a pair.
-    fn slower(&self, a: End, b: End) -> Option<f64> {
+    fn slower(&self, a: MeasuredEnd, b: MeasuredEnd) -> Option<f64> {
         least(self.get(a, b), self.get(b, a))
     }
 
     /// Gives the slower direction of one end, each with the fastest of its pairs.
-    fn fastest(&self, gpu: usize, others: &[End]) -> Option<f64> {
-        let own = End::Gpu(gpu);
+    fn fastest(&self, gpu: usize, others: &[MeasuredEnd]) -> Option<f64> {
+        let own = MeasuredEnd::Gpu(gpu);
         let out = others.iter().filter_map(|other| self.get(own, *other)).reduce(f64::max);
         let back = others.iter().filter_map(|other| self.get(*other, own)).reduce(f64::max);
         least(out, back)
     }
 
-    fn hosts(&self) -> Vec<End> {
+    fn hosts(&self) -> Vec<MeasuredEnd> {
         let ends = self.one_way.keys().chain(self.half_of_both.keys());
         let ends = ends.flat_map(|(from, to)| [*from, *to]);
-        let mut hosts: Vec<End> = ends.filter(|end| matches!(end, End::Host(_))).collect();
+        let mut hosts: Vec<MeasuredEnd> =
+            ends.filter(|end| matches!(end, MeasuredEnd::Host(_))).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts
@@ -131,8 +132,8 @@ pub fn with_measured(
     let mut bundles: Vec<(Vec<usize>, f64)> = Vec::new();
     for gpu in 0..count {
         let device = server.gpus()[gpu];
-        let peers = |is: &dyn Fn(usize) -> bool| -> Vec<End> {
-            (0..count).filter(|peer| *peer != gpu && is(*peer)).map(End::Gpu).collect()
+        let peers = |is: &dyn Fn(usize) -> bool| -> Vec<MeasuredEnd> {
+            (0..count).filter(|peer| *peer != gpu && is(*peer)).map(MeasuredEnd::Gpu).collect()
         };
         let is = |peer: usize, of: fn(&PairLink) -> bool| {
             graph.pair(gpu, peer).is_some_and(|pair| of(&pair.link))
@@ -143,7 +144,9 @@ pub fn with_measured(
             let own = links_of(server, device, |link, end| {
                 end == server.gpus()[peer] && link.kind.is_gpu_fabric()
             });
-            bundles.extend(any.slower(End::Gpu(gpu), End::Gpu(peer)).map(|rate| (own, rate)));
+            bundles.extend(
+                any.slower(MeasuredEnd::Gpu(gpu), MeasuredEnd::Gpu(peer)).map(|rate| (own, rate)),
+            );
         }
         let switched = peers(&|peer| is(peer, |it| matches!(it, PairLink::Switched { .. })));
         let to_switches = links_of(server, device, |link, end| {

@@ -1,6 +1,6 @@
 //! Which GPU of a machine each GPU of a file is.
 
-use super::{Cell, End, Matrix, Measurements, PciPlace};
+use super::{Cell, Matrix, MeasuredEnd, Measurements, PciPlace};
 use crate::diagnostic::{InputError, Position};
 use crate::system::server::Server;
 
@@ -50,8 +50,8 @@ fn refuse(measurements: &Measurements, problem: String, value: &str, remedy: &st
 /// A number of a file between ends of the machine: GPUs by their ids.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
-    pub(super) from: End,
-    pub(super) to: End,
+    pub(super) from: MeasuredEnd,
+    pub(super) to: MeasuredEnd,
     pub(super) value: f64,
     pub(super) position: Position,
 }
@@ -62,12 +62,12 @@ pub(super) fn between<'a>(
     matrix: &'a Matrix,
     gpus: &'a [usize],
 ) -> impl Iterator<Item = Measured> + 'a {
-    let of = |end: End| match end {
-        End::Gpu(number) => gpus.get(number).copied().map(End::Gpu),
+    let of = |end: MeasuredEnd| match end {
+        MeasuredEnd::Gpu(number) => gpus.get(number).copied().map(MeasuredEnd::Gpu),
         host => Some(host),
     };
     let is_apart = |cell: &Cell| match (cell.from, cell.to) {
-        (End::Gpu(a), End::Gpu(b)) => {
+        (MeasuredEnd::Gpu(a), MeasuredEnd::Gpu(b)) => {
             let apart = &measurements.without_access;
             a == b || apart.contains(&(a, b)) || apart.contains(&(b, a))
         }

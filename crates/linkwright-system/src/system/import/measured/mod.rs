@@ -65,7 +65,7 @@ impl Tool {
 
 /// Where data comes from or goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum End {
+pub enum MeasuredEnd {
     /// Is a GPU, by its number.
     Gpu(usize),
     /// Is the memory of a host's CPU, by its number.
@@ -77,9 +77,9 @@ pub enum End {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cell {
     /// Where the data comes from; of both directions at once, one of the two.
-    pub from: End,
+    pub from: MeasuredEnd,
     /// Where it goes.
-    pub to: End,
+    pub to: MeasuredEnd,
     /// Is in GB/s (10^9 bytes), or of a latency in microseconds; above zero.
     pub value: f64,
     /// Where the number stands.

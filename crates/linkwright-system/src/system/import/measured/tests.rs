@@ -26,7 +26,7 @@ fn servers() -> impl Iterator<Item = Server> {
 }
 
 fn value_of(matrix: &Matrix, from: usize, to: usize) -> Option<f64> {
-    let is = |cell: &&Cell| (cell.from, cell.to) == (End::Gpu(from), End::Gpu(to));
+    let is = |cell: &&Cell| (cell.from, cell.to) == (MeasuredEnd::Gpu(from), MeasuredEnd::Gpu(to));
     matrix.cells.iter().find(is).map(|cell| cell.value)
 }
 
@@ -84,7 +84,7 @@ fn a_slow_pair_is_named_with_its_line() {
             let first = &slow[0];
             assert_eq!(
                 (first.a, first.b),
-                (End::Gpu(0), End::Gpu(1)),
+                (MeasuredEnd::Gpu(0), MeasuredEnd::Gpu(1)),
                 "{} {slow:?}",
                 server.name()
             );
@@ -107,7 +107,7 @@ fn launchers_colours_and_quotation_change_nothing() {
         let dressed = |before: &str, after: &str| -> String {
             text.lines().map(|line| format!("{before}{line}{after}\n")).collect()
         };
-        let values = |found: &Measurements| -> Vec<(End, End, f64)> {
+        let values = |found: &Measurements| -> Vec<(MeasuredEnd, MeasuredEnd, f64)> {
             let all = found.matrices.iter().flat_map(|matrix| &matrix.cells);
             all.map(|cell| (cell.from, cell.to, cell.value)).collect()
         };
@@ -207,7 +207,7 @@ fn a_slow_link_to_the_host_is_the_gpus_own() {
     let found = read("a", &rates.nvbandwidth()).unwrap();
     let slow = far_below(&server, &found).unwrap();
     assert_eq!(slow.len(), 1);
-    assert_eq!((slow[0].a, slow[0].b), (End::Gpu(6), End::Host(0)));
+    assert_eq!((slow[0].a, slow[0].b), (MeasuredEnd::Gpu(6), MeasuredEnd::Host(0)));
     let measured = with_measured(&server, &found).unwrap().server;
     let narrow = measured.links().iter().filter(|it| it.total_bandwidth() < it.nominal_bandwidth());
     let narrow: Vec<&str> = narrow.map(|it| measured.devices()[it.a].name.as_str()).collect();
@@ -231,7 +231,10 @@ fn gpus_are_found_by_their_addresses() {
     let found = read("a", &text).unwrap();
     // The file's GPU 0 is the last of the machine.
     let slow = far_below(&turned, &found).unwrap();
-    assert!(slow.iter().any(|it| (it.a, it.b) == (End::Gpu(4), End::Gpu(7))), "{slow:?}");
+    assert!(
+        slow.iter().any(|it| (it.a, it.b) == (MeasuredEnd::Gpu(4), MeasuredEnd::Gpu(7))),
+        "{slow:?}"
+    );
     let mut moved = found;
     moved.places.get_mut(&2).unwrap().bus = 0xee;
     let error = with_measured(&turned, &moved).unwrap_err();
@@ -287,7 +290,7 @@ proptest! {
         let end = (cut * text.len() as f64) as usize;
         let Ok(found) = read("a", &text[..end]) else { return Ok(()) };
         let whole = read("a", &text).unwrap();
-        let values = |found: &Measurements| -> Vec<(End, End, String)> {
+        let values = |found: &Measurements| -> Vec<(MeasuredEnd, MeasuredEnd, String)> {
             let all = found.matrices.iter().flat_map(|matrix| &matrix.cells);
             all.map(|cell| (cell.from, cell.to, cell.value.to_string())).collect()
         };

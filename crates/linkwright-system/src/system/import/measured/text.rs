@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::devices::{self, Listed, PciPlace};
 use super::titles::{self, Found, Layout, Title};
-use super::{Cell, End, MOST_CELLS, MOST_DEVICES, MOST_VALUE, Matrix, Measurements, Tool};
+use super::{Cell, MOST_CELLS, MOST_DEVICES, MOST_VALUE, Matrix, MeasuredEnd, Measurements, Tool};
 use crate::diagnostic::prefix::label;
 use crate::diagnostic::{InputError, Position};
 use crate::system::import::paste::{Line, Token, number, words};
@@ -278,17 +278,17 @@ impl Rank {
         self.gpus.iter().enumerate().map(|(at, agent)| (*agent, at)).collect()
     }
 
-    fn agent(&self, end: End, number_of: &BTreeMap<usize, usize>) -> End {
-        let End::Gpu(agent) = end else { return end };
+    fn agent(&self, end: MeasuredEnd, number_of: &BTreeMap<usize, usize>) -> MeasuredEnd {
+        let MeasuredEnd::Gpu(agent) = end else { return end };
         match number_of.get(&agent) {
-            Some(number) => End::Gpu(*number),
-            None => End::Host(self.hosts.iter().take_while(|host| **host < agent).count()),
+            Some(number) => MeasuredEnd::Gpu(*number),
+            None => MeasuredEnd::Host(self.hosts.iter().take_while(|host| **host < agent).count()),
         }
     }
 }
 
 fn is_of_a_gpu(cell: &Cell) -> bool {
-    matches!((cell.from, cell.to), (End::Gpu(_), _) | (_, End::Gpu(_)))
+    matches!((cell.from, cell.to), (MeasuredEnd::Gpu(_), _) | (_, MeasuredEnd::Gpu(_)))
 }
 
 /// Counts the columns of a heading, which ends in `0 1 2` and so on. It gives what stands before

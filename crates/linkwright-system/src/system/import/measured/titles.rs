@@ -1,6 +1,6 @@
 //! Lists the titles of matrices, with what each says of its numbers.
 
-use super::{End, Tool};
+use super::{MeasuredEnd, Tool};
 
 /// Says what numbers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,11 +53,11 @@ pub(super) enum Layout {
 
 impl Layout {
     /// The ends of a cell.
-    pub(super) const fn ends(self, row: usize, column: usize) -> (End, End) {
-        let (gpu, host) = (End::Gpu(column), End::Host(row));
+    pub(super) const fn ends(self, row: usize, column: usize) -> (MeasuredEnd, MeasuredEnd) {
+        let (gpu, host) = (MeasuredEnd::Gpu(column), MeasuredEnd::Host(row));
         match self {
-            Self::GpuToGpu | Self::Agents => (End::Gpu(row), gpu),
-            Self::GpuFromGpu => (gpu, End::Gpu(row)),
+            Self::GpuToGpu | Self::Agents => (MeasuredEnd::Gpu(row), gpu),
+            Self::GpuFromGpu => (gpu, MeasuredEnd::Gpu(row)),
             Self::HostToGpu => (host, gpu),
             Self::HostFromGpu => (gpu, host),
             Self::Within => (gpu, gpu),

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ByteMatrix;
+use super::matrix::ByteMatrix;
 use crate::graph::max_flow::FlowGraph;
 use crate::network::Routes;
 use crate::system::kinds::DeviceKind;
