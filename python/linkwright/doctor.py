@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from linkwright import Evidence, System, load_system
-from linkwright.errors import FileError, LinkwrightError, printable
+from linkwright.errors import LinkwrightError, MachineError, printable
 from linkwright.files import PathOrName, path_of
 from linkwright.names import CollectiveName
 from linkwright.nccl_tests import ExpectOptions
@@ -175,7 +176,8 @@ class LogFiles:
 
     def __init__(self) -> None:
         self.evidence = Evidence()
-        self._sources: dict[str, str | None] = {}
+        self._paths: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
 
     def read(self, path: PathOrName) -> None:
         """Reads a file of any known format.
@@ -184,7 +186,7 @@ class LogFiles:
             InputError: If it cannot be opened, or is of no known format, with its line.
         """
         path = path_of("path", path, "LogFiles.read_text")
-        self._sources[printable(str(path))] = str(path)
+        self._paths[printable(str(path))] = str(path)
         self.evidence.read(str(path), printable(str(path)))
 
     def read_text(self, text: str, name: str = "<text>") -> None:
@@ -193,16 +195,16 @@ class LogFiles:
         Raises:
             InputError: If it is of no known format, with its line.
         """
-        self._sources[name] = text
+        self._texts[name] = text
         self.evidence.read_text(text, name)
 
     def machine(self) -> System | None:
         """The machine of the first topology; None where there is none."""
         for name in self.evidence.machines:
-            source = self._sources[name]
-            if source is not None:
-                is_path = name == printable(source)
-                return load_system(source) if is_path else System.from_text(source, name)
+            if name in self._texts:
+                return System.from_text(self._texts[name], name)
+            # A preset comes before a file of its name, and this is a file.
+            return load_system(Path(self._paths[name]).resolve())
         return None
 
     def diagnose(self, question: Question | None = None) -> list[Diagnosed]:
@@ -370,7 +372,7 @@ def _gpus(system: System, hints: dict[str, Any]) -> list[int]:
     """Gives the GPUs of the run by their ids.
 
     Raises:
-        FileError: If the system has fewer.
+        MachineError: If the system has fewer.
     """
     of_hosts: list[int] = hints["of_hosts"] or [system.gpu_count]
     each = system.gpu_count // max(system.server_count, 1)
@@ -378,7 +380,7 @@ def _gpus(system: System, hints: dict[str, Any]) -> list[int]:
         # A rack of one NVLink domain is one server here, of several hosts.
         if sum(of_hosts) <= system.gpu_count:
             return list(range(sum(of_hosts)))
-        raise FileError(
+        raise MachineError(
             f"the log is of {sum(of_hosts)} GPUs on {len(of_hosts)} hosts, and {system.name} has "
             f"{system.gpu_count} on {system.server_count}",
             "name the machine and the number of its servers",
