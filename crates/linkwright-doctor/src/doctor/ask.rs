@@ -34,8 +34,6 @@ pub struct Hints {
     pub collective: Option<&'static str>,
     /// Tells whether only its bandwidths tell it.
     pub is_implied: bool,
-    /// Is the version of NCCL or RCCL.
-    pub version: Option<String>,
     /// The sizes that were measured.
     pub sizes: usize,
 }
@@ -227,7 +225,6 @@ impl Hints {
             speed: speed(log),
             collective: subject.collective(None).map(|it| it.name()),
             is_implied: tests.is_some_and(|it| it.collective().is_none()),
-            version: subject.version(),
             sizes: subject.rows().len(),
             gpu,
             of_hosts,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::debug::DebugLog;
 use super::inspected::Inspected;
 use super::inspector::InspectorRun;
-use super::line::Line;
+use crate::collectives::graph_file::GraphFile;
 use crate::collectives::nccl::nccl_tests::NcclTestsLog;
 use crate::system::System;
 
@@ -54,27 +54,6 @@ pub struct LoggedRun {
     pub debug: DebugLog,
 }
 
-/// Holds a graph of NCCL's dump (`<graph id="0" pattern="4" nchannels="12" speedintra="20" ...>`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Graph {
-    /// Is NCCL's number of the graph: 0 rings, 1 trees, 2 CollNet, 3 NVLS.
-    pub id: u32,
-    /// Is NCCL's number of the pattern.
-    pub pattern: u32,
-    /// How many channels it has.
-    pub channels: u32,
-    /// Is in GB/s of a channel within a server.
-    pub inside: f64,
-    /// Is in GB/s of a channel between servers.
-    pub between: f64,
-    /// The worst path between GPUs, as NCCL names it.
-    pub path_inside: String,
-    /// Names the worst path to an interface.
-    pub path_between: String,
-    /// The line says so.
-    pub line: Line,
-}
-
 /// A file that holds matrices of pairs, as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairMatrices {
@@ -98,7 +77,7 @@ pub struct Evidence {
     /// Machines, with the names of their files.
     pub machines: Vec<(String, Arc<System>)>,
     /// Holds graphs of NCCL's dumps.
-    pub graphs: Vec<Graph>,
+    pub graphs: Vec<(String, GraphFile)>,
     /// Holds files of matrices of pairs.
     pub pairs: Vec<PairMatrices>,
 }

@@ -13,7 +13,7 @@ pub use debug::{
     ChannelCounts, DebugLog, DirectRefusal, Interfaces, LoggedChoice, RankPlace, SearchedGraph,
     TopologyLine, Warning,
 };
-pub use file::{Evidence, Format, Graph, LoggedRun, PairMatrices, ReadFile};
+pub use file::{Evidence, Format, LoggedRun, PairMatrices, ReadFile};
 pub use inspected::Inspected;
 pub(in crate::doctor) use inspected::Report;
 pub use inspector::{InspectorRow, InspectorRun};

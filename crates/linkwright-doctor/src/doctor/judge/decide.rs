@@ -64,7 +64,7 @@ pub fn judge(case: &Case<'_>) -> Result<RunVerdict, ChangeError> {
         rows: rows.clone(),
         causes,
     };
-    if let Some((why, _)) = lacking(case) {
+    if let Some(why) = lacking(case) {
         return Ok(verdict(VerdictKind::NoVerdict, format!("No verdict: {why}."), Vec::new()));
     }
     let is_gap = has_gap(case, &gaps);
@@ -82,10 +82,7 @@ pub fn judge(case: &Case<'_>) -> Result<RunVerdict, ChangeError> {
     if is_gap || is_stated_gap(case, &sound, &played, &gaps) {
         return Ok(of_gap(case, &sound, played, before, verdict));
     }
-    let costly = |it: &&Played| {
-        it.candidate.cause != SlowCause::OldVersion
-            && cost(it, &sound).is_some_and(|it| it >= COSTS)
-    };
+    let costly = |it: &&Played| cost(it, &sound).is_some_and(|it| it >= COSTS);
     if case.rows.is_empty() {
         let causes: Vec<JudgedCause> = told(case, &sound, &played, before);
         let first = played.iter().filter(costly).max_by(|a, b| {
@@ -129,7 +126,6 @@ fn is_stated_gap(
     };
     let is_it = |it: &Played| {
         it.candidate.is_stated()
-            && it.candidate.cause != SlowCause::OldVersion
             && cost(it, sound).is_some_and(|cost| cost >= DEAR)
             && is_nearer(it)
     };
@@ -140,11 +136,10 @@ fn is_stated_gap(
 fn of_gap(
     case: &Case<'_>,
     sound: &[Expectation],
-    mut played: Vec<Played>,
+    played: Vec<Played>,
     before: f64,
     verdict: impl Fn(VerdictKind, String, Vec<JudgedCause>) -> RunVerdict,
 ) -> RunVerdict {
-    played.retain(|it| !matches!(it.candidate.cause, SlowCause::OldVersion));
     let weight = |it: &Played| if it.candidate.is_fitted { it.misfit / FITTED } else { it.misfit };
     let best = |is_stated: bool| {
         let own = played.iter().filter(|it| !it.times.is_empty());

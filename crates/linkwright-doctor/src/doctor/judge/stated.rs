@@ -6,7 +6,7 @@ use super::cause::{CauseCandidate, SlowCause};
 use super::change::Change;
 use super::stated_network;
 use crate::collectives::Protocol;
-use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, Version, explain};
+use crate::collectives::baselines::{CrossNic, ExpectedAlgorithm, Settings, explain};
 use crate::diagnostic::{Named as _, shown};
 use crate::doctor::evidence::{DebugLog, Line, LoggedTransport};
 use crate::units::Bytes;
@@ -46,7 +46,6 @@ pub(super) fn stated(case: &Case<'_>) -> Vec<CauseCandidate> {
     found.extend(interfaces_rules(case));
     found.extend(channels(case));
     found.extend(pcie(case));
-    found.extend(version(case));
     found
 }
 
@@ -231,16 +230,4 @@ fn narrow_line(case: &Case<'_>, kind: VerdictKind) -> Option<CauseCandidate> {
     let narrow = vec![(server.devices()[device].name.clone(), share)];
     let change = Change { narrow, ..Change::of_settings(case.settings) };
     Some(CauseCandidate::stated(SlowCause::PcieNarrow, text, &slow.line, Some(change)))
-}
-
-/// The newest release instead of the run's own is the sound one here, so that the change is the run's.
-fn version(case: &Case<'_>) -> Option<CauseCandidate> {
-    let (named, line) = case.log.version.as_ref()?;
-    let own: Version = named.parse().ok()?;
-    let is_old = (own.major, own.minor) < (Version::NEWEST.major, Version::NEWEST.minor);
-    is_old.then(|| {
-        let text = format!("NCCL {own} runs, and {} is known", Version::NEWEST);
-        let change = settings(case, |it| it.version = Some(own));
-        CauseCandidate::stated(SlowCause::OldVersion, text, line, change)
-    })
 }

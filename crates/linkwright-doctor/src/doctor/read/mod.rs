@@ -5,7 +5,6 @@
 mod debug;
 mod debug_line;
 mod format;
-mod graphs;
 mod inspector;
 mod lines;
 mod log;

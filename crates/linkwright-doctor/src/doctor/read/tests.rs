@@ -221,3 +221,17 @@ proptest! {
         prop_assert_eq!(evidence.files[0].bytes, text.len() as u64);
     }
 }
+
+#[test]
+fn a_dump_of_graphs_is_read_by_the_reader_of_graph_files() {
+    let text = "<graphs version=\"1\">\n  <graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"1\" \
+                speedintra=\"20\" speedinter=\"20\" latencyinter=\"0\" typeintra=\"NVL\" typeinter=\"PIX\" \
+                samechannels=\"1\">\n    <channel>\n      <gpu dev=\"0\"/>\n      <gpu dev=\"1\"/>\n    \
+                </channel>\n  </graph>\n</graphs>\n";
+    let mut evidence = Evidence::default();
+    read_file("g.xml", text.as_bytes(), &mut evidence).unwrap();
+    let [(file, graphs)] = &evidence.graphs[..] else { panic!("{:?}", evidence.files) };
+    assert_eq!((file.as_str(), graphs.graphs[0].pattern), ("g.xml", 4));
+    let cut = &text.as_bytes()[..120];
+    assert!(read_file("g.xml", cut, &mut evidence).is_err());
+}

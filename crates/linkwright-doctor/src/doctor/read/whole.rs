@@ -3,9 +3,10 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
+use super::Source;
 use super::format::Told;
 use super::lines::Lines;
-use super::{Source, graphs};
+use crate::collectives::graph_file;
 use crate::diagnostic::{Diagnose as _, InputError, Position};
 use crate::doctor::evidence::{Evidence, Format, PairMatrices};
 use crate::system::import::detect;
@@ -64,7 +65,7 @@ pub(super) fn read(
         return Ok(Format::Machine);
     }
     if told == Told::Graphs {
-        graphs::read(text, source, into)?;
+        into.graphs.push((source.name.to_owned(), graph_file::read(source.name, text)?));
         return Ok(Format::Graphs);
     }
     into.pairs.push(PairMatrices { file: source.name.to_owned(), text: text.to_owned() });
