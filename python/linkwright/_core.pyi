@@ -527,7 +527,7 @@ class BandwidthFit:
 class Certificate:
     """Why no schedule of a plan's kind passes its optimum.
 
-    `Schedule.certificate` finds it, and `verify` adds up the system's links anew: it shares no code with planners.
+    `Schedule.certificate` finds it, and `Schedule.verify` adds up the system's links anew: it shares no code with planners.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -561,16 +561,6 @@ class Certificate:
     @property
     def bound(self) -> float:
         """Gives capacity over need, which no schedule passes, in GB/s of the size."""
-
-    def verify(self, schedule: Schedule) -> None:
-        """Checks by sums over the system's links that it proves a plan's optimum.
-
-        Args:
-            schedule: The plan.
-
-        Raises:
-            CollectiveError: If it does not, with the first thing that is wrong; or if the schedule has no optimum.
-        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -3945,6 +3935,16 @@ class Schedule:
 
         Raises:
             KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def verify(self, certificate: Certificate) -> None:
+        """Checks by sums over the system's links that a certificate proves `optimum`.
+
+        Args:
+            certificate: The certificate.
+
+        Raises:
+            CollectiveError: If it does not, with the first thing that is wrong; or if there is no optimum.
         """
 
     @property

@@ -28,14 +28,14 @@ def test_a_certificate_says_which_links_bound_the_rate() -> None:
     assert (certificate.kind, certificate.bound) == ("cut", schedule.optimum)
     assert sum(link[2] * link[3] for link in certificate.links) == certificate.capacity
     assert certificate.capacity / certificate.need == pytest.approx(certificate.bound)
-    certificate.verify(schedule)
+    schedule.verify(certificate)
     other = plan(DGX1, [0, 1, 2, 3], "all-reduce", algorithm="packing")
     with pytest.raises(CollectiveError, match="another set of GPUs"):
-        certificate.verify(other)
+        other.verify(certificate)
     ring = plan(DGX1, [0, 1, 2, 3], "all-reduce", algorithm="nccl-ring")
     assert ring.certificate() is None
     with pytest.raises(CollectiveError, match="no optimum"):
-        certificate.verify(ring)
+        ring.verify(certificate)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_plan_with_helpers_is_sound_and_runs() -> None:
     assert schedule.rate == schedule.optimum == 50.0
     certificate = schedule.certificate()
     assert certificate is not None
-    certificate.verify(schedule)
+    schedule.verify(certificate)
 
 
 def test_plan_prints_what_helpers_give_and_lose() -> None:

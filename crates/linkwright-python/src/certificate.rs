@@ -1,18 +1,14 @@
 //! `linkwright.Certificate` says why no schedule is faster.
 
-use linkwright::collectives::certificate::{self as core, Proof, verify};
+use linkwright::collectives::certificate::{self as core, Proof};
 use linkwright::collectives::plan::Plan;
 use linkwright::system::System;
 use linkwright::units::Bandwidth;
 use pyo3::prelude::*;
 
-use crate::argument::given;
-use crate::errors;
-use crate::schedule::Schedule;
-
 /// Why no schedule of a plan's kind passes its optimum.
 ///
-/// `Schedule.certificate` finds it, and `verify` adds up the system's links anew: it shares no code with planners.
+/// `Schedule.certificate` finds it, and `Schedule.verify` adds up the system's links anew: it shares no code with planners.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Certificate {
@@ -23,6 +19,11 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// Gives the core's.
+    pub fn core(&self) -> &core::Certificate {
+        &self.data
+    }
+
     /// That of a plan's optimum, if it has one.
     pub fn of_plan(plan: &Plan, system: &System) -> Option<Self> {
         let data = plan.certificate(system)?;
@@ -88,19 +89,6 @@ impl Certificate {
     #[getter]
     fn bound(&self) -> f64 {
         self.data.bound.as_gigabytes_per_second()
-    }
-
-    /// Checks by sums over the system's links that it proves a plan's optimum.
-    ///
-    /// Args:
-    ///     schedule: The plan.
-    ///
-    /// Raises:
-    ///     CollectiveError: If it does not, with the first thing that is wrong; or if the schedule has no optimum.
-    #[pyo3(signature = (schedule: "Schedule"))]
-    fn verify(&self, #[pyo3(from_py_with = given)] schedule: &Schedule) -> PyResult<()> {
-        let (claim, system) = schedule.claim()?;
-        verify(system, &self.data, &claim).map_err(errors::collective)
     }
 
     fn __repr__(&self) -> String {

@@ -3,7 +3,7 @@
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::sync::Arc;
 
-use linkwright::collectives::certificate::Claim;
+use linkwright::collectives::certificate::{Claim, verify};
 use linkwright::collectives::export::{
     self, MscclOptions, MscclppOptions, read_msccl_xml, read_mscclpp_json, to_fastest_mscclpp_json,
     to_mscclpp_json, to_timed_msccl_xml,
@@ -72,7 +72,7 @@ impl Schedule {
     }
 
     /// Gives what its optimum says, and the system that it is of.
-    pub fn claim(&self) -> PyResult<(Claim, &system::System)> {
+    fn claim(&self) -> PyResult<(Claim, &system::System)> {
         let none = || {
             let told = Diagnosis::of("the schedule has no optimum that could be proved");
             errors::collective(told.remedy("ask `plan` for one by `packing`"))
@@ -393,6 +393,19 @@ impl Schedule {
     fn certificate(&self, py: Python<'_>) -> PyResult<Option<Certificate>> {
         let (source, core) = (self.source(), self.core().cloned());
         interruptible(py, move || Certificate::of_plan(source.plan()?, core.as_deref()?))
+    }
+
+    /// Checks by sums over the system's links that a certificate proves `optimum`.
+    ///
+    /// Args:
+    ///     certificate: The certificate.
+    ///
+    /// Raises:
+    ///     CollectiveError: If it does not, with the first thing that is wrong; or if there is no optimum.
+    #[pyo3(signature = (certificate: "Certificate"))]
+    fn verify(&self, #[pyo3(from_py_with = given)] certificate: &Certificate) -> PyResult<()> {
+        let (claim, system) = self.claim()?;
+        verify(system, certificate.core(), &claim).map_err(errors::collective)
     }
 
     /// Lists what the plan takes of GPUs outside the job that pass its data on while it flows at

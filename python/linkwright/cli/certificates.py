@@ -49,7 +49,7 @@ def certificate_lines(certificate: Certificate | None, schedule: Schedule) -> li
         return ["no certificate, since the optimum is not known"]
     if certificate is None:
         return ["no certificate: no cut of the system's links proves the optimum"]
-    certificate.verify(schedule)
+    schedule.verify(certificate)
     lines = [f"{_what(certificate)}:"]
     if certificate.kind == "cut":
         lines.append(f"on one side are {_names(certificate.sides[0])}")
