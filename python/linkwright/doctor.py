@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from linkwright import Evidence, System, load_system
-from linkwright.errors import LinkwrightError, MachineError, printable
-from linkwright.files import PathOrName, path_of
+from linkwright.errors import FileError, LinkwrightError, MachineError, printable
+from linkwright.files import PathOrName, is_read_once, path_of, read_bytes
 from linkwright.names import CollectiveName
 from linkwright.nccl_tests import ExpectOptions
 
@@ -183,11 +183,19 @@ class LogFiles:
         """Reads a file of any known format.
 
         Raises:
+            FileError: If there is no such file.
             InputError: If it cannot be opened, or is of no known format, with its line.
         """
         path = path_of("path", path, "LogFiles.read_text")
-        self._paths[printable(str(path))] = str(path)
-        self.evidence.read(str(path), printable(str(path)))
+        name = printable(str(path))
+        if is_read_once(path):
+            # A pipe gives what it holds once, and a log may hold bytes that are no text.
+            self.read_text(read_bytes(path).decode("utf-8", "replace"), name)
+            return
+        if not path.is_file():
+            raise FileError(f"there is no file `{path}`", "look at the path")
+        self._paths[name] = str(path)
+        self.evidence.read(str(path), name)
 
     def read_text(self, text: str, name: str = "<text>") -> None:
         """Reads a text as `read` reads a file.
@@ -238,6 +246,7 @@ def diagnose(
         A diagnosis for each run in the files; logs without a table belong to the runs with one.
 
     Raises:
+        FileError: If there is no such file.
         InputError: If a file cannot be read or is of no known format, with its line.
         LinkwrightError: If the system that is named cannot be had.
     """

@@ -89,7 +89,7 @@ def test_what_the_model_lacks_gets_no_verdict_and_the_reason(line: str, reason: 
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    assert "cannot be opened" in fails(2, "collective", "doctor", "missing.log")
+    assert "there is no file" in fails(2, "collective", "doctor", "missing.log")
     other = tmp_path / "poem.txt"
     other.write_text("The fog comes\non little cat feet.\n")
     assert f"{other}:" in fails(2, "collective", "doctor", other)

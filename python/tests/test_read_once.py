@@ -106,6 +106,7 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["collective", "compare", "-m", "{}", *PAIR, "--size", "1KiB"], MACHINE),
     (["collective", "expect", "-m", "{}", *PAIR, *SMALL], MACHINE),
     (["collective", "check", "{}"], example("collectives/tree-all-reduce-4.xml")),
+    (["collective", "doctor", "{}"], example("logs/healthy.log")),
     (
         ["collective", "expect", "-m", "dgx1-v100", "--log", "{}", *PAIR],
         example("measurements/dgx1-v100-gpus-0-3.nccl-tests.txt"),

@@ -193,7 +193,9 @@ impl<'a> Finder<'a> {
 
     fn devices(&self, side: &[bool]) -> Vec<usize> {
         let near = self.graph.devices.iter().zip(side).filter(|(_, is_near)| **is_near);
-        let mut devices: Vec<usize> = near.map(|(id, _)| *id).collect();
+        // An interface that is left out stands on no side, though no link joins it to either.
+        let mut devices: Vec<usize> =
+            near.map(|(id, _)| *id).filter(|id| !self.left_out.contains(id)).collect();
         devices.sort_unstable();
         devices
     }
