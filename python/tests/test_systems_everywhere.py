@@ -33,6 +33,9 @@ READ: dict[str, list[str]] = {
     "collective time": ["all-reduce", "--algorithm", "nccl-ring", "-e", "1KiB"],
     "collective compare": [*SMALL, "--algorithm", "nccl-ring"],
     "collective expect": ["all-reduce", "-e", "1KiB"],
+    "collective doctor": ["run.log"],
+    "collective tune": ["--on", "0,8"],
+    "collective all-to-allv": ["bytes.csv", "--on", "0,8"],
     "replay": ["laghos", "--ranks", "8"],
     "train": ["lenet", "--no-scaling"],
     "fit": ["--size", "1MiB"],
@@ -100,6 +103,8 @@ def test_every_command_reads_a_system(
     write_scenario(folder)
     schedule = lw.plan(system, range(16), "all-reduce", algorithm="nccl-ring")
     Path("schedule.xml").write_text(schedule.to_msccl_xml().text, encoding="utf-8")
+    Path("run.log").write_text("a:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n")
+    Path("bytes.csv").write_text("0,4096\n1024,0\n")
     if words.startswith("state"):
         parsed("allocate", "-m", "four.toml", "-k", 6, "--job", "a", *STATE)
     where = ["four.toml"] if words.startswith("machine") else ["--machine", "four.toml"]
