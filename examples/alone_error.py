@@ -12,8 +12,8 @@ import sys
 import pyarrow
 
 from linkwright import System, plan
-from linkwright.scenario import Job, play_jobs, workloads
 from linkwright.names import FidelityName, PlannerName, WorkloadName
+from linkwright.scenario import Job, play_jobs, workloads
 
 GPUS = 4
 PLANNERS: tuple[PlannerName, ...] = ("packing", "nccl-ring")

@@ -10,7 +10,9 @@ def training_step(*, overlapped: bool) -> lw.network.Program:
     """Every rank loads a batch, computes layer by layer, and sums each layer's gradients."""
     # One stream does one thing after another; three do all at once.
     computing, loading, summing = (0, 1, 2) if overlapped else (0, 0, 0)
-    builder = lw.network.ProgramBuilder(ranks=RANKS, name="three streams" if overlapped else "one stream")
+    builder = lw.network.ProgramBuilder(
+        ranks=RANKS, name="three streams" if overlapped else "one stream"
+    )
     with builder.main_loop():
         for rank in range(RANKS):
             builder.copy(rank, "host-to-device", BATCH, stream=loading)

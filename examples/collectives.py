@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy
 
 from linkwright import System, plan
-from linkwright.collectives import Schedule
 from linkwright.collective_plot import packed_trees
+from linkwright.collectives import Schedule
 from linkwright.plot import save_chart
 
 machine = System("dgx1-v100")

@@ -14,9 +14,9 @@ from statistics import mean
 
 import pyarrow
 
-from linkwright.scenario import Scenario
 from linkwright.names import FidelityName
 from linkwright.runs.server.play import simulated
+from linkwright.scenario import Scenario
 
 HERE = Path(__file__).parent
 NETS = ["alexnet", "vgg-16", "resnet-50", "inception-v3", "caffenet", "googlenet"]

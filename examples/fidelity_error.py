@@ -20,8 +20,8 @@ from statistics import median
 import pyarrow
 
 from linkwright import System
-from linkwright.scenario import Job, play_jobs
 from linkwright.names import FidelityName, PlannerName, ServerChoiceName
+from linkwright.scenario import Job, play_jobs
 
 
 @dataclass(frozen=True)

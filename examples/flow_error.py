@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from linkwright import System
-from linkwright.network import ClusterJob, Program, applications
 from linkwright.errors import SimulationError
+from linkwright.network import ClusterJob, Program, applications
 
 ITERATIONS = (1, 2, 4, 8)
 POLICIES = ("fcfs", "rr")

@@ -15,8 +15,8 @@ from statistics import median
 import pyarrow
 
 from linkwright import System
-from linkwright.network import ClusterJob, ClusterRun, Program, applications
 from linkwright.names import FidelityName
+from linkwright.network import ClusterJob, ClusterRun, Program, applications
 
 POLICIES = ("fcfs", "rr")
 KINDS = {"one-gpu": (1,), "several-gpus": (4, 8)}

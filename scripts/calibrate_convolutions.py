@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from linkwright import System
-from linkwright.training import NeuralNetwork
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.published import Benchmark, benchmarks
 from linkwright.studies.training.terms import changed
+from linkwright.training import NeuralNetwork
 
 ROOT = Path(__file__).resolve().parents[1]
 TERMS = ROOT / "crates" / "linkwright-training" / "src" / "training" / "terms.toml"

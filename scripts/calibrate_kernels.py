@@ -23,14 +23,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from linkwright.gpu import GpuModel
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from accuracy.networks import product_network
 from linkwright import System
-from linkwright.gpu import GpuModel
-from linkwright.training import NeuralNetwork, TrainingStep
 from linkwright.studies.training.terms import changed
+from linkwright.training import NeuralNetwork, TrainingStep
 
 ROOT = Path(__file__).resolve().parents[1]
 TERMS = ROOT / "crates" / "linkwright-training" / "src" / "training" / "terms.toml"

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from linkwright.training import TrainingStep
 from linkwright.studies.training.constants import Constants
 from linkwright.studies.training.halves import is_calibrated
 from linkwright.studies.training.predicted import FIRST, SECOND, Predicted, play, predict, steps_of
@@ -31,6 +30,7 @@ from linkwright.studies.training.published import Epoch, epochs
 from linkwright.studies.training.published import rows as published_rows
 from linkwright.studies.training.terms import changed, values
 from linkwright.studies.training.workloads import WORKLOADS, gpus_of, loaded, machine
+from linkwright.training import TrainingStep
 
 ROOT = Path(__file__).resolve().parents[1]
 TERMS = ROOT / "crates" / "linkwright-training" / "src" / "training" / "terms.toml"

@@ -20,10 +20,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from linkwright.scenario import share_saved
 from linkwright.files import sha256
 from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.server.play import simulated
+from linkwright.scenario import share_saved
 from linkwright.summaries.intervals import Estimate, estimate
 from linkwright.summaries.measures import gpus_in_order
 from linkwright.summaries.time_parts import time_parts

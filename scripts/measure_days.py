@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 
 from linkwright import System
-from linkwright.scenario import Job, play_jobs
 from linkwright.names import FidelityName, PlannerName, PolicyName, ServerChoiceName
+from linkwright.scenario import Job, play_jobs
 from linkwright.summaries.measured_days import HEADER, MeasuredJob
 from linkwright.summaries.policies import job_rows
 

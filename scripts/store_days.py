@@ -16,9 +16,9 @@ import sys
 from pathlib import Path
 
 from linkwright import compare
-from linkwright.scenario import Worth
 from linkwright.files import sha256
 from linkwright.runs.worth.play import play_seed
+from linkwright.scenario import Worth
 
 ROOT = Path(__file__).resolve().parents[1]
 DAYS = ("shared-server", "shared-cluster")

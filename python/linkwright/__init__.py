@@ -1,385 +1,83 @@
-"""One model of a multi-GPU system: topology, allocation, collectives and simulation."""
+"""Tells how a multi-GPU system behaves: which GPUs a job gets, how data moves, what a day takes.
+
+The names here begin most work. The rest stands by subject:
+
+    linkwright.allocation   policies, patterns, and who holds which GPU
+    linkwright.collectives  plans, their times, NCCL, and logs
+    linkwright.gpu          kernels inside GPUs, and heat
+    linkwright.network      systems, programs and traces
+    linkwright.scenario     days of jobs, comparisons and sweeps
+    linkwright.training     steps of networks and language models
+    linkwright.plots        charts of all of them
+    linkwright.contracts    your own policy, NIC order or routing
+    linkwright.errors       what is raised
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from linkwright._core import (
-    MOST_JOBS,
-    MOST_PAIRED_GPUS,
-    MOST_PLANNED_GPUS,
-    MOST_PROFILED_GPUS,
-    SENSITIVE_ABOVE,
-    Allocator,
-    BandwidthFit,
-    Certificate,
-    CheckReport,
-    ClusterJob,
-    ClusterRun,
-    Evidence,
-    Explanation,
-    Export,
-    Fabric,
-    Floorplan,
-    GpuKernel,
-    GpuModel,
-    GpuPlace,
-    GpuRun,
-    GpuSystem,
-    Job,
-    KernelRatios,
-    KernelTrace,
-    LayoutSearch,
-    LayoutStep,
-    Match,
-    Model,
-    ModelTraining,
-    NcclTestsLog,
-    NeuralNetwork,
-    Owner,
-    Pattern,
-    Program,
-    ProgramBuilder,
-    ProgramOperation,
-    Scenario,
-    Schedule,
-    Setting,
-    SimulationResult,
-    System,
-    Table,
-    ThermalMap,
-    Timing,
-    TrainingStep,
-    Tree,
-    Tried,
-    __version__,
-    algorithm_descriptions,
-    algorithm_names,
-    algorithm_protocols,
-    applications,
-    bus_factor,
-    calibrate,
-    choice_doubts,
-    choice_names,
-    collective_names,
-    comparison_gains,
-    comparison_measures,
-    error_likeness,
-    expect,
-    expect_all_to_allv,
-    explain_difference,
-    explain_log,
-    export_format_names,
-    fabric_names,
-    five_number_summary,
-    generate_jobs,
-    gpu_benchmarks,
-    gpu_energy,
-    gpu_litmus,
-    gpu_litmus_tests,
-    gpu_model,
-    gpu_models,
-    import_format_names,
-    kernel_fields,
-    kernel_terms,
-    kernel_time_terms,
-    kernel_times,
-    mean_over_seeds,
-    models,
-    nccl_choice_ranges,
-    nccl_choices,
-    nccl_explanation,
-    nccl_graph_file,
-    nccl_interfaces,
-    nccl_release,
-    neural_networks,
-    observed_heat,
-    packing_rate,
-    pattern_names,
-    plan,
-    plan_for_sizes,
-    planner_names,
-    planning_seconds,
-    policy_names,
-    policy_speedups,
-    preset_names,
-    profile_sensitivity,
-    program_speedups,
-    published_effective_bandwidth,
-    random_mixes,
-    read_jobs,
-    read_mapping,
-    read_nccl_graph_file,
-    read_nccl_tests,
-    read_otf2,
-    read_scenario,
-    reduction_names,
-    settings,
-    share_saved,
-    simulate,
-    system_files,
-    tie_names,
-    time_errors,
-    time_sweep,
-    training_terms,
-    workload_names,
-    workloads,
-    write_jobs,
-)
+from linkwright._core import Allocator, GpuSystem, Pattern, System, __version__, expect, plan
 from linkwright.docstrings import keep_docstrings
-from linkwright.errors import (
-    AllocationError,
-    ArgumentError,
-    CollectiveError,
-    FileError,
-    InputError,
-    LinkwrightError,
-    MachineError,
-    OutOfMemoryError,
-    ScheduleError,
-    SimulationError,
-    SweepError,
-    SweepInterruptedError,
-    TimeLimitError,
-)
+from linkwright.errors import LinkwrightError
 from linkwright.extras import name_missing
+from linkwright.lazily import lazily
 
 if TYPE_CHECKING:
-    from linkwright.files import read_text
+    from linkwright.doctor import diagnose
     from linkwright.model_training import train_model
-    from linkwright.programs import load_program
-    from linkwright.runs.cluster.play import replay_scenario, replay_trace
-    from linkwright.runs.cluster.run import Replay
-    from linkwright.runs.compared import Comparison
-    from linkwright.runs.comparison import compare_scenario
-    from linkwright.runs.models.run import ModelRun
-    from linkwright.runs.run import Run, write_run
-    from linkwright.runs.scenarios import read_trace_files
-    from linkwright.runs.server.play import run_scenario
-    from linkwright.runs.server.run import ScenarioRun
-    from linkwright.runs.thermal.run import Heat, find_heat
-    from linkwright.runs.training.run import TrainingRun
-    from linkwright.runs.worth.run import Worth
-    from linkwright.systems import load_fabric, load_floorplan, load_system
-    from linkwright.training import train
+    from linkwright.network_training import train
+    from linkwright.runs.comparison import compare
+    from linkwright.runs.play import play
 
 __all__ = [
-    "MOST_JOBS",
-    "MOST_PAIRED_GPUS",
-    "MOST_PLANNED_GPUS",
-    "MOST_PROFILED_GPUS",
-    "SENSITIVE_ABOVE",
-    "AllocationError",
     "Allocator",
-    "ArgumentError",
-    "BandwidthFit",
-    "Certificate",
-    "CheckReport",
-    "ClusterJob",
-    "ClusterRun",
-    "CollectiveError",
-    "Comparison",
-    "Evidence",
-    "Explanation",
-    "Export",
-    "Fabric",
-    "FileError",
-    "Floorplan",
-    "GpuKernel",
-    "GpuModel",
-    "GpuPlace",
-    "GpuRun",
     "GpuSystem",
-    "Heat",
-    "InputError",
-    "Job",
-    "KernelRatios",
-    "KernelTrace",
-    "LayoutSearch",
-    "LayoutStep",
     "LinkwrightError",
-    "MachineError",
-    "Match",
-    "Model",
-    "ModelRun",
-    "ModelTraining",
-    "NcclTestsLog",
-    "NeuralNetwork",
-    "OutOfMemoryError",
-    "Owner",
     "Pattern",
-    "Program",
-    "ProgramBuilder",
-    "ProgramOperation",
-    "Replay",
-    "Run",
-    "Scenario",
-    "ScenarioRun",
-    "Schedule",
-    "ScheduleError",
-    "Setting",
-    "SimulationError",
-    "SimulationResult",
-    "SweepError",
-    "SweepInterruptedError",
     "System",
-    "Table",
-    "ThermalMap",
-    "TimeLimitError",
-    "Timing",
-    "TrainingRun",
-    "TrainingStep",
-    "Tree",
-    "Tried",
-    "Worth",
     "__version__",
-    "algorithm_descriptions",
-    "algorithm_names",
-    "algorithm_protocols",
-    "applications",
-    "bus_factor",
-    "calibrate",
-    "choice_doubts",
-    "choice_names",
-    "collective_names",
-    "compare_scenario",
-    "comparison_gains",
-    "comparison_measures",
-    "error_likeness",
+    "compare",
+    "diagnose",
     "expect",
-    "expect_all_to_allv",
-    "explain_difference",
-    "explain_log",
-    "export_format_names",
-    "fabric_names",
-    "find_heat",
-    "five_number_summary",
-    "generate_jobs",
-    "gpu_benchmarks",
-    "gpu_energy",
-    "gpu_litmus",
-    "gpu_litmus_tests",
-    "gpu_model",
-    "gpu_models",
-    "import_format_names",
-    "kernel_fields",
-    "kernel_terms",
-    "kernel_time_terms",
-    "kernel_times",
-    "load_fabric",
-    "load_floorplan",
-    "load_program",
-    "load_system",
-    "mean_over_seeds",
-    "models",
-    "nccl_choice_ranges",
-    "nccl_choices",
-    "nccl_explanation",
-    "nccl_graph_file",
-    "nccl_interfaces",
-    "nccl_release",
-    "neural_networks",
-    "observed_heat",
-    "packing_rate",
-    "pattern_names",
     "plan",
-    "plan_for_sizes",
-    "planner_names",
-    "planning_seconds",
-    "policy_names",
-    "policy_speedups",
-    "preset_names",
-    "profile_sensitivity",
-    "program_speedups",
-    "published_effective_bandwidth",
-    "random_mixes",
-    "read_jobs",
-    "read_mapping",
-    "read_nccl_graph_file",
-    "read_nccl_tests",
-    "read_otf2",
-    "read_scenario",
-    "read_text",
-    "read_trace_files",
-    "reduction_names",
-    "replay_scenario",
-    "replay_trace",
-    "run_scenario",
-    "settings",
-    "share_saved",
-    "simulate",
-    "system_files",
-    "tie_names",
-    "time_errors",
-    "time_sweep",
+    "play",
     "train",
     "train_model",
-    "training_terms",
-    "workload_names",
-    "workloads",
-    "write_jobs",
-    "write_run",
 ]
 
-# A module is imported when something of it is asked for: a command that decides in microseconds
-# should not wait for what it does not use.
-_WHERE = {
-    "read_text": "linkwright.files",
-    "load_fabric": "linkwright.systems",
-    "load_system": "linkwright.systems",
-    "load_floorplan": "linkwright.systems",
-    "find_heat": "linkwright.runs.thermal.run",
-    "Heat": "linkwright.runs.thermal.run",
-    "load_program": "linkwright.programs",
-    "read_trace_files": "linkwright.runs.scenarios",
-    "replay_scenario": "linkwright.runs.cluster.play",
-    "replay_trace": "linkwright.runs.cluster.play",
-    "Replay": "linkwright.runs.cluster.run",
-    "Run": "linkwright.runs.run",
-    "write_run": "linkwright.runs.run",
-    "Comparison": "linkwright.runs.compared",
-    "compare_scenario": "linkwright.runs.comparison",
-    "run_scenario": "linkwright.runs.server.play",
-    "ScenarioRun": "linkwright.runs.server.run",
-    "Worth": "linkwright.runs.worth.run",
-    "TrainingRun": "linkwright.runs.training.run",
-    "train": "linkwright.training",
-    "ModelRun": "linkwright.runs.models.run",
-    "train_model": "linkwright.model_training",
-}
-
+_SUBJECTS = (
+    "allocation",
+    "collectives",
+    "contracts",
+    "errors",
+    "gpu",
+    "network",
+    "plots",
+    "scenario",
+    "training",
+)
 
 name_missing()
 keep_docstrings()
 
-# What has another name since the last release, for who looks for it.
-_NOW = {
-    "Machine": "System",
-    "Cluster": "System",
-    "load_machine": "load_system",
-    "load_cluster": "load_system",
-    "interconnect_names": "fabric_names",
-    "ClusterScenario": "Scenario",
-    "is_cluster_scenario": "Scenario.kind",
-    "read_cluster_scenario": "read_scenario",
-    "run_cluster_scenario": "replay_scenario",
-    "ClusterScenarioRun": "Replay",
-    "write_replay": "write_run",
-}
+_find, _listed = lazily(
+    __name__,
+    [*__all__, *_SUBJECTS],
+    {
+        "linkwright.doctor": ["diagnose"],
+        "linkwright.model_training": ["train_model"],
+        "linkwright.network_training": ["train"],
+        "linkwright.runs.comparison": ["compare"],
+        "linkwright.runs.play": ["play"],
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NOW:
-        raise AttributeError(
-            f"`{name}` is now `{_NOW[name]}`: the changelog has a table of old and new calls"
-        )
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_WHERE[name]), name)
-    globals()[name] = found
-    return found
+    return import_module(f"{__name__}.{name}") if name in _SUBJECTS else _find(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_WHERE})
+    return _listed()

@@ -130,19 +130,21 @@ __all__ = [
     "gpu_energy",
     "gpu_litmus",
     "gpu_litmus_tests",
-    "gpu_model",
     "gpu_models",
     "import_format_names",
+    "jobs_from_text",
     "kernel_fields",
     "kernel_terms",
     "kernel_time_terms",
     "kernel_times",
+    "mapping_from_text",
     "mean_over_seeds",
     "models",
     "nccl_choice_ranges",
     "nccl_choices",
     "nccl_explanation",
     "nccl_graph_file",
+    "nccl_graph_from_text",
     "nccl_interfaces",
     "nccl_release",
     "neural_networks",
@@ -153,6 +155,7 @@ __all__ = [
     "plan_for_sizes",
     "planner_names",
     "planning_seconds",
+    "play_jobs",
     "policy_names",
     "policy_speedups",
     "preset_names",
@@ -160,16 +163,10 @@ __all__ = [
     "program_speedups",
     "published_effective_bandwidth",
     "random_mixes",
-    "jobs_from_text",
-    "mapping_from_text",
-    "nccl_graph_from_text",
-    "read_nccl_tests",
     "read_otf2",
-    "read_scenario",
     "reduction_names",
     "settings",
     "share_saved",
-    "simulate",
     "system_files",
     "tie_names",
     "time_errors",
@@ -472,7 +469,7 @@ class BandwidthFit:
         """
 
     @staticmethod
-    def from_toml(text: str, file: str = "<text>") -> BandwidthFit:
+    def from_text(text: str, file: str = "<text>") -> BandwidthFit:
         """Reads what `to_toml` wrote; `file` names the text in errors.
 
         Raises:
@@ -1590,7 +1587,15 @@ class GpuModel:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @staticmethod
-    def from_toml(text: str, file: str = "<text>") -> GpuModel:
+    def find(name: str) -> GpuModel:
+        """Finds the model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
+
+        Raises:
+            MachineError: If there is none; the message names the nearest.
+        """
+
+    @staticmethod
+    def from_text(text: str, file: str = "<text>") -> GpuModel:
         """Reads a model from its TOML text; `file` names the text in errors.
 
         Raises:
@@ -2025,7 +2030,7 @@ class GpuSystem:
     def cycle(self) -> float:
         """Seconds of a cycle of its GPUs' clock."""
 
-    def run(
+    def play(
         self,
         benchmark: BenchmarkName | GpuKernel,
         size: int | None = None,
@@ -2545,7 +2550,7 @@ class Model:
         """
 
     @staticmethod
-    def from_json(text: str, file: str = "<text>") -> Model:
+    def from_text(text: str, file: str = "<text>") -> Model:
         """Reads a model from a Hugging Face configuration, the text of its `config.json`; `file` names
         the text in errors.
 
@@ -2828,6 +2833,19 @@ class ModelTraining:
 @final
 class NcclTestsLog:
     """What a run of nccl-tests measured."""
+
+    @staticmethod
+    def from_text(text: str, file: str = "<text>") -> NcclTestsLog:
+        """Reads what nccl-tests printed.
+
+        Args:
+            text: The output of all_reduce_perf or another test; a launcher's words before a line are skipped.
+            file: What errors call it.
+
+        Raises:
+            InputError: If no row can be read: of another tool, or of a run that failed before its first
+                size; with the line.
+        """
 
     @property
     def test(self) -> str | None:
@@ -3477,6 +3495,15 @@ class Scenario:
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
+    @staticmethod
+    def from_text(text: str, file: str = ...) -> Scenario:
+        """Reads a scenario's TOML text; reading the files that it names is left to the caller.
+
+        Raises:
+            InputError: If the text is no scenario, with line and column.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
     @property
     def name(self) -> str:
         """Its name; empty where it has none."""
@@ -3578,7 +3605,7 @@ class Scenario:
         """The files that it names, each as written, with the line and column where it does."""
 
     @property
-    def play(self) -> dict[str, Any]:
+    def play_options(self) -> dict[str, Any]:
         """How its programs are played, by the keywords of `System.play`, as far as it is given.
 
         They are `fidelity`, `protocol`, `collectives` and `seed`.
@@ -4322,10 +4349,10 @@ class SimulationResult:
         """The same under another name in place of the policy's, as one of several that are compared."""
 
     def to_json(self) -> str:
-        """The whole result as JSON, which `from_json` reads back to the last bit."""
+        """The whole result as JSON, which `from_text` reads back to the last bit."""
 
     @staticmethod
-    def from_json(text: str) -> SimulationResult:
+    def from_text(text: str) -> SimulationResult:
         """The result that `to_json` of this version wrote.
 
         Raises:
@@ -4691,7 +4718,7 @@ class System:
     def renumbering(self, other: System) -> list[int] | None:
         """Which GPU of `other` each GPU is, if their NVLinks make the same graph; else None."""
 
-    def replay(
+    def play(
         self,
         jobs: Sequence[ClusterJob],
         *,
@@ -4893,7 +4920,7 @@ class Floorplan:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @staticmethod
-    def from_toml(text: str, file: str = "<text>") -> Floorplan:
+    def from_text(text: str, file: str = "<text>") -> Floorplan:
         """Reads a floorplan from its TOML text; `file` names the text in errors.
 
         Raises:
@@ -5129,7 +5156,7 @@ class NeuralNetwork:
         """
 
     @staticmethod
-    def from_toml(text: str, file: str = "<text>") -> NeuralNetwork:
+    def from_text(text: str, file: str = "<text>") -> NeuralNetwork:
         """Reads a network from its TOML text; `file` names the text in errors.
 
         Raises:
@@ -5951,13 +5978,6 @@ def gpu_litmus_tests() -> Table:
     Columns: name, program (of each wavefront, with `‖` between them), wavefronts, addresses.
     """
 
-def GpuModel.find(name: str) -> GpuModel:
-    """The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
-
-    Raises:
-        MachineError: If there is none; the message names the nearest.
-    """
-
 def gpu_models() -> list[GpuModel]:
     """Every model of GPU that is known, by vendor, the oldest first."""
 
@@ -5999,6 +6019,21 @@ def generate_jobs(
         SimulationError: If a workload or network is unknown or nothing can be drawn.
     """
 
+def jobs_from_text(
+    text: str, file: str = "<text>", *, healthy_gpus: int | None = None
+) -> list[Job]:
+    """Reads a job file: CSV with a header.
+
+    Args:
+        text: The text itself.
+        file: Its name in errors.
+        healthy_gpus: How many GPUs the server can give out, where that is known.
+
+    Raises:
+        InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
+            and column.
+    """
+
 def profile_sensitivity(system: System, job: Job) -> tuple[float, float, bool]:
     """Times a job on the GPUs of a server that suit it least and most, to see whether bandwidth matters.
 
@@ -6011,19 +6046,6 @@ def profile_sensitivity(system: System, job: Job) -> tuple[float, float, bool]:
 
     Raises:
         SimulationError: If no formula knows the job, or the server has more GPUs.
-    """
-
-def jobs_from_text(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
-    """Reads a job file: CSV with a header.
-
-    Args:
-        text: The text itself.
-        file: Its name in errors.
-        healthy_gpus: How many GPUs the server can give out, where that is known.
-
-    Raises:
-        InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
-            and column.
     """
 
 def workload_names() -> list[WorkloadName]:
@@ -6238,18 +6260,6 @@ def explain_log(
     Raises:
         CollectiveError: As `explain_difference`, and if a name or the version is unknown or the GPUs do
             not fit the system.
-    """
-
-def NcclTestsLog.from_text(text: str, file: str = "<text>") -> NcclTestsLog:
-    """Reads what nccl-tests printed.
-
-    Args:
-        text: The output of all_reduce_perf or another test; what its launcher puts before lines is skipped.
-        file: What errors call it.
-
-    Raises:
-        InputError: If no row can be read: of another tool, or of a run that failed before its first
-            size; with the line.
     """
 
 def pattern_names() -> list[PatternName]:
@@ -6487,14 +6497,6 @@ def read_otf2(
         InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
             plain file or has more than 64 MiB, or all have more than 1 GiB.
         SimulationError: If the archive records no program that can be played again.
-        KeyboardInterrupt: Within a second of Ctrl-C.
-    """
-
-def Scenario.from_text(text: str, file: str = ...) -> Scenario:
-    """Reads a scenario's TOML text; reading the files it names is left to the caller.
-
-    Raises:
-        InputError: If the text is no scenario, with line and column.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 

@@ -11,11 +11,11 @@ from typing import Any, Literal, TypeAlias
 
 from linkwright import System
 from linkwright.collectives import Evidence
-from linkwright.network import read_system
 from linkwright.errors import FileError, LinkwrightError, MachineError, printable
 from linkwright.files import PathOrName, is_read_once, path_of, read_bytes
 from linkwright.names import CollectiveName
 from linkwright.nccl_tests import ExpectOptions
+from linkwright.network import read_system
 
 __all__ = [
     "Diagnosed",

@@ -1,21 +1,53 @@
-"""Kernels inside GPUs: of one's own, and what runs them.
+"""Runs kernels inside GPUs, and tells how hot a package becomes.
 
->>> from linkwright import gpu
->>> kernel = gpu.Kernel("copy")
->>> kernel.buffer("a", 256, data=range(64))
->>> kernel.load(0, "a", record="x")
->>> run = gpu.System(gpus=2, memory="tsm-wt-c-rc").run(kernel)
->>> [row["value"] for row in run.loads()][:4]
-[0, 1, 2, 3]
+Example:
+    >>> from linkwright.gpu import GpuSystem
+    >>> GpuSystem("r9-nano", 2, "tsm-wt-c-rc").play("relu", 4096).correct
 """
 
 from __future__ import annotations
 
-from linkwright import GpuKernel as Kernel
-from linkwright import GpuRun as Run
-from linkwright import GpuSystem as System
-from linkwright import gpu_benchmarks as benchmarks
-from linkwright import gpu_litmus as litmus
-from linkwright import gpu_litmus_tests as litmus_tests
+from typing import TYPE_CHECKING
 
-__all__ = ["Kernel", "Run", "System", "benchmarks", "litmus", "litmus_tests"]
+from linkwright._core import (
+    Floorplan,
+    GpuKernel,
+    GpuModel,
+    GpuRun,
+    GpuSystem,
+    ThermalMap,
+    gpu_benchmarks,
+    gpu_litmus,
+    gpu_litmus_tests,
+    gpu_models,
+)
+from linkwright.lazily import lazily
+
+if TYPE_CHECKING:
+    from linkwright.runs.thermal.run import Heat, steady_heat
+    from linkwright.systems import read_floorplan
+
+__all__ = [
+    "Floorplan",
+    "GpuKernel",
+    "GpuModel",
+    "GpuRun",
+    "GpuSystem",
+    "Heat",
+    "ThermalMap",
+    "gpu_benchmarks",
+    "gpu_litmus",
+    "gpu_litmus_tests",
+    "gpu_models",
+    "read_floorplan",
+    "steady_heat",
+]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    __all__,
+    {
+        "linkwright.runs.thermal.run": ["Heat", "steady_heat"],
+        "linkwright.systems": ["read_floorplan"],
+    },
+)

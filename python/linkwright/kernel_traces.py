@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from linkwright import System, expect
-from linkwright.training import KernelRatios, KernelTrace
 from linkwright.arguments import path_or_name
 from linkwright.errors import FileError, LinkwrightError, brief, printable
 from linkwright.files import PathOrName, existing, path_of, portable_name
+from linkwright.training import KernelRatios, KernelTrace
 
-__all__ = ["BYTES", "MeasuredKernels", "is_trace", "read_kernel_trace", "name_of", "trace_or_path"]
+__all__ = ["BYTES", "MeasuredKernels", "is_trace", "name_of", "read_kernel_trace", "trace_or_path"]
 
 # The letters and figures by which a data centre's GPUs are told apart, as in `NVIDIA H100 80GB`.
 MODEL = re.compile(r"\b[A-Z]+[0-9]+[A-Z]*\b")

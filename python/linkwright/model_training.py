@@ -7,8 +7,6 @@ from math import inf
 from typing import Any, cast
 
 from linkwright import System, __version__
-from linkwright.network import Fabric
-from linkwright.training import KernelTrace, LayoutSearch, Model, ModelTraining, models
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -30,15 +28,17 @@ from linkwright.errors import (
 )
 from linkwright.files import PathOrName, existing, portable_name, read_text, sha256
 from linkwright.kernel_traces import MeasuredKernels, trace_or_path
+from linkwright.network import Fabric
 from linkwright.recipes import is_public_model
 from linkwright.runs.models.checkpoints import checkpoints_of
 from linkwright.runs.models.run import ModelRun
 from linkwright.runs.models.search import SearchedLayouts, best_layouts
 from linkwright.runs.models.step import ModelStep, play_layout
-from linkwright.systems import read_system, network_of, server_of, with_gpus
+from linkwright.systems import network_of, read_system, server_of, with_gpus
 from linkwright.traced_training import AUTO, TracedTraining, batches_of, check_unmeasured
+from linkwright.training import KernelTrace, LayoutSearch, Model, ModelTraining, models
 
-__all__ = ["is_model", "find_model", "train_model"]
+__all__ = ["find_model", "is_model", "train_model"]
 
 # How often times of kernels are drawn where nobody says.
 SEEDS = 20

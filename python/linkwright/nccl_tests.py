@@ -17,8 +17,7 @@ from linkwright.collectives import (
     nccl_release,
     time_errors,
 )
-from linkwright.errors import CollectiveError
-from linkwright.errors import printable
+from linkwright.errors import CollectiveError, printable
 from linkwright.files import PathOrName, path_of, read_text
 from linkwright.names import (
     CollectiveName,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from linkwright.errors import CollectiveError
 from linkwright.files import PathOrName, path_of, read_bytes
 
-__all__ = ["LARGEST", "TunerAnswer", "TunerFile", "TunerRow", "read_tuner", "read_tuner"]
+__all__ = ["LARGEST", "TunerAnswer", "TunerFile", "TunerRow", "read_tuner"]
 
 # The plugin's names; it takes an unknown one for the last.
 COLLECTIVES = {
@@ -114,6 +114,29 @@ class TunerFile:
     rows: list[TunerRow]
     notes: list[str]
 
+    @staticmethod
+    def from_text(text: str | bytes) -> TunerFile:
+        """Reads a tuner's file as NCCL's example plugin does: it refuses nothing.
+
+        The notes say what it passes over or takes for something else, with the line.
+        """
+        content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        rows: list[TunerRow] = []
+        notes: list[str] = []
+        for number, piece in _pieces(content):
+            if piece[:1] == b"#":
+                continue
+            line = re.split(rb"[\n\0]", piece)[0].decode("latin-1")
+            fields = [field for field in line.split(",") if field][:MOST_FIELDS]
+            fields = [field.lstrip(" \t").rstrip(" \t") for field in fields]
+            if len(fields) < FEWEST_FIELDS:
+                if line:
+                    notes.append(f"line {number}: {len(fields)} fields; the plugin passes it over")
+                continue
+            rows.append(_row(fields))
+            notes += [f"line {number}: {note}" for note in _doubts(fields, rows[-1])]
+        return TunerFile(rows, notes)
+
     def answer(
         self,
         collective: str,
@@ -163,29 +186,6 @@ def read_tuner(path: PathOrName) -> TunerFile:
         FileError: If the file cannot be read.
     """
     return TunerFile.from_text(read_bytes(path_of("path", path, "read_tuner"), LARGEST_FILE))
-
-
-def TunerFile.from_text(text: str | bytes) -> TunerFile:
-    """Reads a tuner's file as NCCL's example plugin does: it refuses nothing.
-
-    The notes say what it passes over or takes for something else, with the line.
-    """
-    content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    rows: list[TunerRow] = []
-    notes: list[str] = []
-    for number, piece in _pieces(content):
-        if piece[:1] == b"#":
-            continue
-        line = re.split(rb"[\n\0]", piece)[0].decode("latin-1")
-        fields = [field for field in line.split(",") if field][:MOST_FIELDS]
-        fields = [field.lstrip(" \t").rstrip(" \t") for field in fields]
-        if len(fields) < FEWEST_FIELDS:
-            if line:
-                notes.append(f"line {number}: {len(fields)} fields; the plugin passes it over")
-            continue
-        rows.append(_row(fields))
-        notes += [f"line {number}: {note}" for note in _doubts(fields, rows[-1])]
-    return TunerFile(rows, notes)
 
 
 def _pieces(content: bytes) -> Iterator[tuple[int, bytes]]:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from linkwright import System
-from linkwright.network import Fabric
-from linkwright.training import KernelTrace, NeuralNetwork
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -27,17 +25,19 @@ from linkwright.hardware import bill_of, read_prices
 from linkwright.kernel_traces import (
     MeasuredKernels,
     is_trace,
-    read_kernel_trace,
     name_of,
+    read_kernel_trace,
     trace_or_path,
 )
+from linkwright.network import Fabric
 from linkwright.recipes import LIBRARY, SHARED, SHARED_MEMORY, Recipe, read_network
 from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
 from linkwright.summaries.energy import energy_of
 from linkwright.summaries.steps import Scaled
-from linkwright.systems import read_system, network_of, server_of, with_gpus
+from linkwright.systems import network_of, read_system, server_of, with_gpus
+from linkwright.training import KernelTrace, NeuralNetwork
 
 __all__ = ["train"]
 

@@ -6,8 +6,6 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwright.network import Program, applications, read_otf2
-from linkwright.scenario import choice_names
 from linkwright.arguments import taking, whole
 from linkwright.errors import (
     ApplicationError,
@@ -25,11 +23,13 @@ from linkwright.files import (
     read_text,
     reading_once,
 )
+from linkwright.network import Program, applications, read_otf2
+from linkwright.scenario import choice_names
 
 __all__ = [
     "MAPPINGS",
-    "read_program",
     "mapping_text",
+    "read_program",
     "read_program_with_notes",
     "refuse_other_formats",
     "trace_of",

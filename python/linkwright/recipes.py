@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from linkwright import System, __version__
 from linkwright.collectives import planner_names
-from linkwright.scenario import choice_names
-from linkwright.training import Model, NeuralNetwork, TrainingStep, neural_networks
 from linkwright.errors import FileError, SimulationError, brief, did_you_mean, neither, printable
 from linkwright.files import PathOrName, existing, read_text, sha256
+from linkwright.scenario import choice_names
+from linkwright.training import Model, NeuralNetwork, TrainingStep, neural_networks
 
 if TYPE_CHECKING:
     from linkwright import names

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import System
-from linkwright.gpu import Floorplan
-from linkwright.network import Fabric, fabric_names, import_format_names, preset_names, system_files
 from linkwright.arguments import several, taking, text, whole
 from linkwright.errors import (
     ArgumentError,
@@ -22,16 +20,18 @@ from linkwright.errors import (
     printable,
 )
 from linkwright.files import PathOrName, existing, path_of, read_text, sha256
+from linkwright.gpu import Floorplan
+from linkwright.network import Fabric, fabric_names, import_format_names, preset_names, system_files
 
 __all__ = [
     "fat_tree_for",
     "is_network",
+    "network_keys",
+    "network_of",
     "read_fabric",
     "read_floorplan",
     "read_server",
     "read_system",
-    "network_keys",
-    "network_of",
     "server_of",
     "system_words",
     "with_gpus",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from linkwright import System
-from linkwright.training import KernelTrace, Model, ModelTraining
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
-from linkwright.kernel_traces import MeasuredKernels, read_kernel_trace, name_of
+from linkwright.kernel_traces import MeasuredKernels, name_of, read_kernel_trace
+from linkwright.training import KernelTrace, Model, ModelTraining
 
 __all__ = ["AUTO", "TracedTraining", "batches_of", "check_unmeasured"]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from public import SUBJECTS, of_subjects
 
 import linkwright as lw
 from linkwright import LinkwrightError
@@ -80,7 +81,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "SimulationResult": lambda: lw.scenario.play_jobs(DGX1, [lw.scenario.Job("a", "gmm", 1)]),
     "System": lambda: DGX1,
     "ThermalMap": lambda: lw.gpu.read_floorplan(EXAMPLES / "mgpu-tsm-package.toml").solve(4),
-    "TrainingStep": lambda: lw.training.TrainingStep(lw.training.NeuralNetwork.find("lenet"), DGX1, [0], batch=64),
+    "TrainingStep": lambda: lw.training.TrainingStep(
+        lw.training.NeuralNetwork.find("lenet"), DGX1, [0], batch=64
+    ),
 }
 # Values that are given besides, by the parameter's name: of a function, or of any.
 GIVEN: dict[str, Any] = {
@@ -182,7 +185,11 @@ OF_ONE: dict[str, dict[str, Any]] = {
     },
     "ModelTraining.flags": {"framework": "megatron"},
     "LayoutStep": {"training": one_gpu(), "system": lw.System("hgx-h100"), "gpus": [0]},
-    "ModelTraining": {"model": lw.training.Model.find("llama-3.1-8b"), "layout": "dp=1", "batch": 1},
+    "ModelTraining": {
+        "model": lw.training.Model.find("llama-3.1-8b"),
+        "layout": "dp=1",
+        "batch": 1,
+    },
     "Model.find": {"name": "llama-3.1-8b"},
     "ProgramBuilder.communicator": {"ranks": [0]},
     "ProgramBuilder.collective": {"kind": "barrier"},
@@ -193,7 +200,7 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "explain_log": {"log": lw.collectives.NcclTestsLog.from_text(LOG.read_text())},
     "read_program": {"ranks": 2},
     "play_trace": {"ranks": 2},
-    "gpu_model": {"name": "v100-sxm2-16gb"},
+    "GpuModel.find": {"name": "v100-sxm2-16gb"},
     "gpu_litmus": {"system": lw.GpuSystem()},
     "write_run": {"run": None},
     "System.server_of": {"gpu": 0},
@@ -202,6 +209,9 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "program_speedups": {"found": [], "reference": 0},
     "share_saved": {"before": 1.0, "after": 1.0, "less_is_better": True},
 }
+PUBLIC: dict[str, Any] = of_subjects()
+# Classes of the extension name their subject; Python's own are in modules below it.
+OF_CORE = {f"linkwright.{subject}" for subject in SUBJECTS}
 # No function takes these: an object of a class of its own, and a few that pass for others.
 STRANGE = [object(), 3 + 4j, [object()], {"a": object()}]
 # Raised by Python, and told by its own words.
@@ -212,19 +222,19 @@ JARGON = re.compile(
 
 def functions() -> Iterator[tuple[str, Callable[[], Any], list[str]]]:
     """Each public call, what gives it, and the names of its parameters."""
-    for name in lw.__all__:
-        of = getattr(lw, name)
+    for name, of in PUBLIC.items():
         if not inspect.isclass(of):
-            yield name, partial(getattr, lw, name), parameters(of)
+            if callable(of):
+                yield name, partial(PUBLIC.__getitem__, name), parameters(of)
             continue
-        if issubclass(of, BaseException) or of.__module__ != "linkwright":
+        if issubclass(of, BaseException) or of.__module__ not in OF_CORE:
             continue
-        yield name, partial(getattr, lw, name), parameters(of)
+        yield name, partial(PUBLIC.__getitem__, name), parameters(of)
         for method in (it for it in dir(of) if not it.startswith("_")):
             member = inspect.getattr_static(of, method)
             make: Callable[[], Any] | None = OBJECTS.get(name)
             if isinstance(member, staticmethod | classmethod):
-                make = partial(getattr, lw, name)
+                make = partial(PUBLIC.__getitem__, name)
             if make is not None and callable(getattr(of, method)):
                 yield f"{name}.{method}", partial(bound, make, method), parameters(member)
 

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from commands import linkwright
 
-from linkwright.scenario import play_mix, write_run
 from linkwright.errors import SimulationError
 from linkwright.plots.fabric import fabric_map
 from linkwright.runs.cluster.play import play_programs
 from linkwright.runs.comparison import compare
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.scenario import play_mix, write_run
 from linkwright.specification import chart_specification
 from linkwright.summaries.attribution import PARTS, attribution_rows, gains, slowdown_parts
 from linkwright.summaries.links import LinkLoads

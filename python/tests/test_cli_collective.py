@@ -13,10 +13,10 @@ from commands import fails, linkwright, parsed, surroundings
 from interrupts import interrupt, running
 
 from linkwright import System, plan
-from linkwright.collectives import Schedule, algorithm_names, planning_seconds
-from linkwright.errors import CollectiveError
 from linkwright.cli import schedules
 from linkwright.cli.sizes import parse_size, size_text
+from linkwright.collectives import Schedule, algorithm_names, planning_seconds
+from linkwright.errors import CollectiveError
 
 ALGORITHMS = Path(__file__).resolve().parents[2] / "examples" / "collectives"
 TREE = ALGORITHMS / "tree-all-reduce-4.xml"

@@ -10,7 +10,9 @@ from commands import fails, linkwright, parsed
 
 from linkwright import Allocator, Pattern, System
 from linkwright.allocation import profile_sensitivity
+from linkwright.cli.jobs import PIECE, _csv, _in_pieces
 from linkwright.errors import AllocationError
+from linkwright.files import LARGEST_INPUT
 from linkwright.scenario import (
     MOST_JOBS,
     Job,
@@ -19,8 +21,6 @@ from linkwright.scenario import (
     workload_names,
     write_jobs,
 )
-from linkwright.cli.jobs import PIECE, _csv, _in_pieces
-from linkwright.files import LARGEST_INPUT
 
 
 def test_a_mix_reads_back_as_it_was_generated(tmp_path: Path) -> None:

@@ -11,17 +11,17 @@ from commands import fails, linkwright, parsed
 
 from linkwright import System
 from linkwright.errors import FileError, InputError, MachineError
+from linkwright.files import LARGEST_TEXT
+from linkwright.names import ExportFormatName
 from linkwright.network import (
     Fabric,
     export_format_names,
     fabric_names,
+    preset_names,
     read_fabric,
     read_system,
-    preset_names,
 )
 from linkwright.scenario import read_text
-from linkwright.files import LARGEST_TEXT
-from linkwright.names import ExportFormatName
 
 PASTES = Path(__file__).resolve().parents[2] / "examples" / "topologies"
 DGX1 = PASTES / "dgx1-v100.nvidia-smi-topo-m.txt"

@@ -20,10 +20,10 @@ from commands import fails, linkwright, parsed
 from interrupts import interrupt, running
 
 from linkwright import System
-from linkwright.errors import FileError, InputError, SimulationError
-from linkwright.network import Program
 from linkwright.cli import output, runs
 from linkwright.cli.settings import describe
+from linkwright.errors import FileError, InputError, SimulationError
+from linkwright.network import Program
 from linkwright.runs.cluster.play import play_trace
 from linkwright.runs.scenarios import read_trace_files
 

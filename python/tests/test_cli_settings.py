@@ -7,8 +7,8 @@ import re
 import pytest
 from commands import fails, linkwright
 
-from linkwright.scenario import settings
 from linkwright.cli.settings import default_of, describe
+from linkwright.scenario import settings
 
 OPTIONS = {
     "--gpus-per-node": "system.server.gpus",

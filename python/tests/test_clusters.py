@@ -54,7 +54,9 @@ def small_run(timeline: int = 0, **settings: Any) -> lw.network.ClusterRun:
     stencil = lw.network.Program.skeleton("stencil4d", 16, message="16 KiB", compute="5 us")
     jobs = [
         lw.network.ClusterJob(stencil, name="a", iterations=2),
-        lw.network.ClusterJob(stencil, name="b", mapping="random", start=1e-3, computation_scale=0.1),
+        lw.network.ClusterJob(
+            stencil, name="b", mapping="random", start=1e-3, computation_scale=0.1
+        ),
     ]
     return system.play(jobs, timeline=timeline, **play)
 
@@ -252,7 +254,9 @@ def scenario(folder: Path) -> Path:
 def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
     path = scenario(tmp_path)
     assert lw.scenario.Scenario.from_text(path.read_text()).kind == "programs"
-    assert lw.scenario.Scenario.from_text((EXAMPLES / "dgx1-v100-mix.toml").read_text()).kind == "mix"
+    assert (
+        lw.scenario.Scenario.from_text((EXAMPLES / "dgx1-v100-mix.toml").read_text()).kind == "mix"
+    )
     done = lw.scenario.play_programs(path)
     assert [job.name for job in done.jobs] == ["pair", "four"]
     assert done.run.mapping[0] == [0, 7]
@@ -362,5 +366,7 @@ def test_what_no_plan_does_is_refused_with_what_does() -> None:
         system_of(**SMALL).play([], collectives={"scan": "planned"})
     system = system_of(gpus_per_node=16)
     job = lw.network.ClusterJob(lw.network.Program.skeleton("laghos", 512))
-    with pytest.raises(lw.errors.SimulationError, match="256 GPUs at most; choose another algorithm"):
+    with pytest.raises(
+        lw.errors.SimulationError, match="256 GPUs at most; choose another algorithm"
+    ):
         system.play([job], collectives={"all_reduce": "planned"})

@@ -12,8 +12,8 @@ import pyarrow
 import pytest
 
 from linkwright import System, plan
-from linkwright.collectives import Schedule, time_sweep
 from linkwright.collective_plot import bandwidth_by_algorithm, bandwidth_by_size, packed_trees
+from linkwright.collectives import Schedule, time_sweep
 from linkwright.plot import save_chart
 from linkwright.specification import chart_specification
 

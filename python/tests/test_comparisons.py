@@ -13,16 +13,16 @@ from commands import fails, linkwright, parsed
 
 from linkwright import System, compare
 from linkwright.errors import InputError, SimulationError
-from linkwright.scenario import (
-    Comparison,
-    ScenarioRun,
-    program_speedups,
-    Scenario,
-    play_programs,
-    settings,
-)
 from linkwright.plot import rounded
 from linkwright.runs.scenarios import read_scenario_file
+from linkwright.scenario import (
+    Comparison,
+    Scenario,
+    ScenarioRun,
+    play_programs,
+    program_speedups,
+    settings,
+)
 
 PROGRAMS = """\
 seed = 3
@@ -241,7 +241,7 @@ def test_a_variant_that_does_not_fit_is_refused_before_any_is_played(tmp_path: P
 def test_a_run_of_programs_comes_to_what_their_replay_does(tmp_path: Path) -> None:
     loaded = read_scenario_file(written(tmp_path, PROGRAMS)).variant("static")
     system, jobs, _ = loaded.build()
-    run = system.play(jobs, **loaded.scenario.play)
+    run = system.play(jobs, **loaded.scenario.play_options)
     times = [[job.name, time] for job, time in zip(jobs, run.times, strict=True)]
     # Nobody says what GPUs of nodes draw.
     energy = {"whole": None, "jobs": [None] * len(jobs), "has_rest": False}
@@ -271,7 +271,7 @@ def test_settings_are_put_over_a_scenario() -> None:
     scenario = Scenario.from_text(PROGRAMS, "s.toml")
     assert (scenario.kind, scenario.job_count, scenario.reference) == ("programs", 2, "as-written")
     other = scenario.with_settings({"fidelity": "flow"}).with_settings({"seed": 4})
-    assert (other.fidelity, other.seed, other.play["seed"]) == ("flow", 4, 4)
+    assert (other.fidelity, other.seed, other.play_options["seed"]) == ("flow", 4, 4)
     assert scenario.variant("fcfs").build()[0].nic == "fcfs"
     with pytest.raises(InputError, match="did you mean `fcfs`"):
         scenario.variant("fcf")

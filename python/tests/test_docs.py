@@ -28,24 +28,24 @@ from pathlib import Path
 
 import pyarrow
 import pytest
+from linkwright.gpu import Floorplan, GpuModel
 from typer.testing import CliRunner
 
 from linkwright import Allocator, Pattern, System, train
-from linkwright.gpu import Floorplan, GpuModel
+from linkwright.cli import runs
+from linkwright.cli.commands import app
 from linkwright.network import ClusterJob, ClusterRun, Fabric, Program, preset_names, system_files
 from linkwright.scenario import (
+    Scenario,
     SimulationResult,
     Table,
     generate_jobs,
     jobs_from_text,
-    Scenario,
     play_jobs,
     workloads,
 )
-from linkwright.training import NeuralNetwork
-from linkwright.cli import runs
-from linkwright.cli.commands import app
 from linkwright.systems import is_network
+from linkwright.training import NeuralNetwork
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

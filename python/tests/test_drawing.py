@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from linkwright import System
-from linkwright.network import read_system, preset_names
 from linkwright.drawing import machine_drawing
+from linkwright.network import preset_names, read_system
 from linkwright.plot import save_chart
 from linkwright.specification import chart_specification
 

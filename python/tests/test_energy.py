@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 from commands import fails
 from commands import linkwright as run
+from linkwright.gpu import GpuModel, steady_heat
 from test_cli_json import check, schema
 
 from linkwright import System, train
 from linkwright.errors import InputError
-from linkwright.gpu import GpuModel, steady_heat
-from linkwright.scenario import gpu_energy, play_mix, write_run
 from linkwright.runs.comparison import compare
 from linkwright.runs.sizing.play import size_system
 from linkwright.runs.worth.run import Worth
+from linkwright.scenario import gpu_energy, play_mix, write_run
 from linkwright.sweeps.workers import local_processes
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -96,8 +96,8 @@ def test_messages_are_those_of_a_span(tmp_path: Path) -> None:
 
 def test_accesses_are_those_that_caches_answer(tmp_path: Path) -> None:
     system = GpuSystem("r9-nano", 2, "rdma")
-    plain = system.run("relu", 4096)
-    run = system.run("relu", 4096, accesses=1_000_000)
+    plain = system.play("relu", 4096)
+    run = system.play("relu", 4096, accesses=1_000_000)
     assert run.time == plain.time
     rows = pyarrow.table(run.accesses()).to_pylist()
     assert len(rows) == run.access_count
@@ -119,12 +119,12 @@ def test_loads_under_a_name_are_timed_by_where_they_find_their_line() -> None:
     file = Path(__file__).resolve().parents[2] / "examples" / "kernels" / "latency.kernel"
     kernel = GpuKernel.from_text(file.read_text(encoding="utf-8"))
     system = GpuSystem("r9-nano", 2, "rdma")
-    run, bare = (system.run(kernel, data=data) for data in (True, False))
+    run, bare = (system.play(kernel, data=data) for data in (True, False))
     rows = pyarrow.table(run.timed_loads()).to_pylist()
     assert rows == pyarrow.table(bare.timed_loads()).to_pylist()
     cycles = {row["load"]: row["cycles"] for row in rows}
     assert cycles["L2"] < cycles["memory"] < cycles["walk"] < cycles["far"]
-    accesses = pyarrow.table(system.run(kernel, accesses=99).accesses()).to_pylist()
+    accesses = pyarrow.table(system.play(kernel, accesses=99).accesses()).to_pylist()
     levels = [row["level"] for row in accesses]
     assert levels == ["memory", "L1", "memory", "memory", "L2", "remote", "remote"]
     assert all(row["latency"] == pytest.approx(row["cycles"] * run.system.cycle) for row in rows)

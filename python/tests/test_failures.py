@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from linkwright.scenario import play_mix
 from linkwright.cli.commands import app
+from linkwright.scenario import play_mix
 
 DAY = """
 fidelity = "fluid"

@@ -23,7 +23,7 @@ from linkwright.scenario import choice_names
 
 
 def test_a_run_tells_its_time_its_traffic_and_its_answer() -> None:
-    run = GpuSystem("r9-nano", gpus=4, memory="rdma").run("relu", 65_536)
+    run = GpuSystem("r9-nano", gpus=4, memory="rdma").play("relu", 65_536)
     assert run.correct is True
     assert run.mismatch is None
     steps = pa.table(run.steps()).to_pylist()
@@ -39,7 +39,7 @@ def test_a_run_tells_its_time_its_traffic_and_its_answer() -> None:
 
 
 def test_buffers_hold_what_the_kernel_wrote() -> None:
-    run = GpuSystem().run("relu", 1024)
+    run = GpuSystem().play("relu", 1024)
     assert run.buffers == ["input", "output"]
     before = np.frombuffer(run.buffer("input"), np.float32)
     after = np.frombuffer(run.buffer("output"), np.float32)
@@ -50,7 +50,7 @@ def test_buffers_hold_what_the_kernel_wrote() -> None:
 
 def test_buffers_lie_in_another_gpu_s_memory_where_they_are_asked_to() -> None:
     system = GpuSystem(gpus=2, distribution="first", remote=["input"])
-    run = system.run("relu", 4096)
+    run = system.play("relu", 4096)
     lines = 4096 * 4 // 64
     assert (run.correct, run.remote_accesses, system.remote) == (True, lines, ["input"])
     carried = {row["link"]: row["messages"] for row in run.links()}
@@ -63,7 +63,7 @@ def test_buffers_lie_in_another_gpu_s_memory_where_they_are_asked_to() -> None:
         with pytest.raises(SimulationError, match=problem):
             GpuSystem(**options)
     with pytest.raises(SimulationError, match="no buffer `inptu`; did you mean `input`"):
-        GpuSystem(gpus=2, distribution="first", remote=["inptu"]).run("relu", 1024)
+        GpuSystem(gpus=2, distribution="first", remote=["inptu"]).play("relu", 1024)
     result = linkwright(
         *("gpu", "run", "relu", "--size", "4096", "--gpus", "2", "--distribution", "first"),
         *("--remote", "input,output", "--json"),
@@ -75,8 +75,8 @@ def test_buffers_lie_in_another_gpu_s_memory_where_they_are_asked_to() -> None:
 
 def test_without_data_the_time_is_the_same_and_no_answer_is_known() -> None:
     system = GpuSystem(gpus=2, memory="tsm-wt-c-rc")
-    timed = system.run("fir", 1024, data=False)
-    assert timed.time == system.run("fir", 1024).time
+    timed = system.play("fir", 1024, data=False)
+    assert timed.time == system.play("fir", 1024).time
     assert timed.correct is None
     with pytest.raises(SimulationError, match="the run had no data; run with data=True"):
         timed.buffer("output")
@@ -84,12 +84,12 @@ def test_without_data_the_time_is_the_same_and_no_answer_is_known() -> None:
 
 def test_ctrl_c_ends_a_run_at_once() -> None:
     with interrupted():
-        GpuSystem(gpus=4).run("mm", 2048, data=False)
+        GpuSystem(gpus=4).play("mm", 2048, data=False)
 
 
 def test_ctrl_c_ends_the_making_of_a_graph_at_once() -> None:
     with interrupted(after=0.1):
-        GpuSystem(gpus=4).run("bfs", 2**24, data=False)
+        GpuSystem(gpus=4).play("bfs", 2**24, data=False)
 
 
 def test_numbers_that_cannot_be_are_named_as_they_were_given() -> None:
@@ -103,7 +103,7 @@ def test_numbers_that_cannot_be_are_named_as_they_were_given() -> None:
         with pytest.raises(SimulationError, match=problem):
             GpuSystem(**options)  # type: ignore[arg-type]
     with pytest.raises(SimulationError, match="a size of -64 is too small for relu; take a"):
-        GpuSystem().run("relu", -64)
+        GpuSystem().play("relu", -64)
 
 
 def test_a_latency_is_the_mean_of_what_was_answered() -> None:
@@ -112,7 +112,7 @@ def test_a_latency_is_the_mean_of_what_was_answered() -> None:
     result = linkwright("gpu", "run", "relu", *options, "--json")
     assert result.exit_code == 0, result.output
     told = {row["cache"]: row["latency"] for row in json.loads(result.stdout)["caches"]}
-    run = GpuSystem(gpus=3, memory="hmg").run("relu", 4096)
+    run = GpuSystem(gpus=3, memory="hmg").play("relu", 4096)
     rows = [row for row in run.caches() if row["cache"] == "L2"]
     assert any(row["misses"] and not row["answers"] for row in rows)
     assert all((row["answers"] == 0) == math.isnan(row["latency"]) for row in rows)
@@ -145,7 +145,7 @@ def test_a_benchmark_that_is_named_twice_is_compared_once() -> None:
 
 def test_ctrl_c_ends_the_filling_of_buffers_at_once() -> None:
     with interrupted(after=0.1):
-        GpuSystem(gpus=4).run("relu", 2**27)
+        GpuSystem(gpus=4).play("relu", 2**27)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
@@ -174,7 +174,7 @@ def test_a_terminal_is_shown_how_fast_a_run_goes() -> None:
 
 def test_a_timeline_holds_what_happened_when(tmp_path: Path) -> None:
     system = GpuSystem(gpus=2, memory="tsm-wt-c-rc")
-    plain, run = system.run("mt", 256), system.run("mt", 256, timeline=10)
+    plain, run = system.play("mt", 256), system.play("mt", 256, timeline=10)
     assert (plain.time, plain.events) == (run.time, run.events)
     assert (len(plain.groups()), len(plain.samples()), plain.group_count) == (0, 0, 0)
     # Tiles of 64 by 64.
@@ -206,7 +206,7 @@ def test_a_timeline_holds_what_happened_when(tmp_path: Path) -> None:
 
 def test_the_parts_of_a_timeline_are_the_whole() -> None:
     system = GpuSystem(gpus=4)
-    run = system.run("relu", 65_536, timeline=1)
+    run = system.play("relu", 65_536, timeline=1)
     lines = sum(row["reads"] for row in run.channels())
     starts = sorted({row["start"] for row in run.samples()})
     ends = [*starts[1:], run.time]
@@ -216,7 +216,7 @@ def test_the_parts_of_a_timeline_are_the_whole() -> None:
 
 
 def test_a_wrong_answer_is_a_fact_in_python_and_an_error_in_the_shell() -> None:
-    run = GpuSystem(gpus=4).run("xtreme2")
+    run = GpuSystem(gpus=4).play("xtreme2")
     assert run.correct is False
     assert run.mismatch is not None
     assert run.mismatch.startswith("element 256 of c is")
@@ -270,7 +270,7 @@ def test_the_shell_says_which_seed_went_wrong_first() -> None:
 
 def test_a_kernel_that_never_ends_is_an_error_of_its_own() -> None:
     with pytest.raises(TimeLimitError, match="message has not ended after 1 ms: wavefront 0"):
-        GpuSystem(gpus=4, memory="tsm-wt-nc-rc").run("message", limit=1e-3)
+        GpuSystem(gpus=4, memory="tsm-wt-nc-rc").play("message", limit=1e-3)
 
 
 def _triad() -> GpuKernel:
@@ -306,7 +306,7 @@ def test_one_s_own_kernel_is_the_same_built_and_read() -> None:
     assert kernel.operations == 4 * 8 + 4
     for memory in ("rdma", "tsm-wt-c-sc"):
         system = GpuSystem(gpus=2, memory=memory)
-        run, read = system.run(kernel), system.run(again)
+        run, read = system.play(kernel), system.play(again)
         assert (run.time, run.events) == (read.time, read.events)
         assert (run.benchmark, run.size, run.correct) == ("triad", None, True)
         assert list(run.loads()) == list(read.loads())
@@ -334,7 +334,7 @@ def test_a_kernel_that_cannot_be_is_refused_where_it_is_built() -> None:
     with pytest.raises(SimulationError, match="there is no direction of copies `input`"):
         kernel.buffer("c", 64, "input")
     with pytest.raises(SimulationError, match="a kernel of one's own has no size"):
-        GpuSystem().run(kernel, 64)
+        GpuSystem().play(kernel, 64)
     assert kernel.operations == 0
 
 
@@ -404,13 +404,13 @@ def test_what_loads_bring_is_expected_and_stored_from_python() -> None:
     kernel.load(0, "a", record="x")
     kernel.store_loaded(0, "x", "b")
     kernel.expect("b", [*range(64)])
-    assert GpuSystem(gpus=1).run(kernel).checked == "answer"
+    assert GpuSystem(gpus=1).play(kernel).checked == "answer"
     kernel.expect_loaded("x", 3)
     assert GpuKernel.from_text(kernel.to_text()) == kernel
-    run = GpuSystem(gpus=1).run(kernel)
+    run = GpuSystem(gpus=1).play(kernel)
     assert (run.correct, run.checked) == (False, "answer")
     assert run.mismatch == "`x` of wavefront 0.0 on GPU 0 read 0, not 3, in word 0 of work-item 0"
-    assert GpuSystem(gpus=1).run(kernel, data=False).checked is None
+    assert GpuSystem(gpus=1).play(kernel, data=False).checked is None
     with pytest.raises(SimulationError, match="no load before keeps words as `y`; there are x"):
         kernel.expect_loaded("y", 3)
     with pytest.raises(SimulationError, match="no load before keeps words as `x`; load words `as`"):
@@ -421,13 +421,13 @@ def test_every_choice_can_be_named() -> None:
     names = choice_names()
     assert [row["name"] for row in gpu_benchmarks()] == names["benchmark"]
     for memory in names["memory_system"]:
-        assert GpuSystem(memory=memory).run("mt", 64).correct  # type: ignore[arg-type]
+        assert GpuSystem(memory=memory).play("mt", 64).correct  # type: ignore[arg-type]
 
 
 def test_leases_decide_when_copies_are_read_anew() -> None:
     def run(**leases: int) -> GpuRun:
         system = GpuSystem(gpus=4, memory="tsm-wt-c-rc", **leases)  # type: ignore[arg-type]
-        return system.run("xtreme1", 192, data=False)
+        return system.play("xtreme1", 192, data=False)
 
     default = run()
     assert run(read_lease=10, write_lease=5, timestamp_bits=16).time == default.time
@@ -436,7 +436,7 @@ def test_leases_decide_when_copies_are_read_anew() -> None:
     assert run(write_lease=50).time > default.time
     # The answer is right when timestamps overflow all the time, too.
     tight = GpuSystem(gpus=4, memory="tsm-wt-c-rc", read_lease=3, write_lease=2, timestamp_bits=3)
-    assert tight.run("xtreme3", 192).correct
+    assert tight.play("xtreme3", 192).correct
     options = "--read-lease 1 --timing-only --memory tsm-wt-c-rc --json"
     told = linkwright("gpu", "run", "xtreme1", *options.split())
     assert json.loads(told.stdout)["time"] == run(read_lease=1).time
@@ -458,7 +458,7 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
     # Half the compute units, each twice as far from its caches.
     file.write_text(text.replace("bank = 20", "bank = 40"))
     slow = GpuSystem(GpuModel.from_text(file.read_text()))
-    assert slow.run("fir", 4096).time > GpuSystem().run("fir", 4096).time
+    assert slow.play("fir", 4096).time > GpuSystem().play("fir", 4096).time
     result = linkwright("gpu", "run", "relu", "--size", "64", "--preset", str(file))
     assert result.exit_code == 0, result.output
     assert "(mine)" in result.stdout
@@ -545,14 +545,16 @@ def test_a_wiring_that_cannot_be_is_refused_in_a_line(keys: str, said: str) -> N
 def test_a_wiring_comes_back_and_its_links_are_named() -> None:
     ring = _wired('shape = "ring"\nlink = 70\nbandwidth = "8 GB/s"')
     assert GpuModel.from_text(ring.to_toml()) == ring
-    run = GpuSystem(ring, 4, "tsm-wt-c-rc").run("relu", 65_536)
+    run = GpuSystem(ring, 4, "tsm-wt-c-rc").play("relu", 65_536)
     assert run.correct
     assert {"GPU0 L2 bank 3 to router 0", "router 0 to router 3"} <= {
         row["link"] for row in run.links()
     }
     # A switch of twice 70 cycles is what a file without a wiring has.
     switch = _wired('shape = "switch"\nlink = 70')
-    times = [GpuSystem(of, 4, "tsm-wt-c-rc").run("relu", 65_536).time for of in (switch, "r9-nano")]
+    times = [
+        GpuSystem(of, 4, "tsm-wt-c-rc").play("relu", 65_536).time for of in (switch, "r9-nano")
+    ]
     assert times[0] == times[1]
     assert times[0] < run.time
 
@@ -562,7 +564,7 @@ def test_timestamps_that_a_small_storage_unit_forgets_are_counted() -> None:
     small = GpuModel.from_text(text)
 
     def forgotten(model: GpuModel | str, memory: names.MemorySystemName) -> int:
-        run = GpuSystem(model, 4, memory).run("relu", 65_536, data=False)
+        run = GpuSystem(model, 4, memory).play("relu", 65_536, data=False)
         return sum(row["timestamp_evictions"] for row in run.channels())
 
     # 8,192 lines are read and written, and there are 256 entries.

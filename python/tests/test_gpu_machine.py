@@ -12,10 +12,9 @@ import pytest
 from commands import linkwright
 
 from linkwright import GpuSystem, System, plan
-from linkwright.errors import MachineError, SimulationError
-from linkwright.network import read_system
 from linkwright.drawing import machine_drawing
-from linkwright.errors import AllocationError
+from linkwright.errors import AllocationError, MachineError, SimulationError
+from linkwright.network import read_system
 from linkwright.specification import chart_specification
 
 DGX1 = ("--machine", "dgx1-v100", "--preset", "r9-nano")
@@ -31,7 +30,7 @@ def test_the_shell_and_python_give_the_same_over_a_machine_s_links() -> None:
     result = linkwright(*SMALL, *DGX1, "--on", "0,3", "--json")
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
-    run = of_machine(0, 3).run("mt", 128)
+    run = of_machine(0, 3).play("mt", 128)
     assert (told["machine"], told["on"], told["model"]) == ("dgx1-v100", [0, 3], "r9-nano")
     assert (run.correct, told["time"]) == (True, run.time)
     assert told["links"] == list(run.links())
@@ -62,7 +61,7 @@ def test_all_gpus_of_a_machine_take_part_where_nobody_names_them() -> None:
 
 def test_links_decide_how_long_a_kernel_takes() -> None:
     def time(system: GpuSystem) -> float:
-        run = system.run("mt", 128)
+        run = system.play("mt", 128)
         assert run.correct
         return run.kernel_time
 
@@ -74,7 +73,7 @@ def test_links_decide_how_long_a_kernel_takes() -> None:
     assert time(of_machine(0, 3, without=["mlx5_3", "GPU1-GPU2"])) == times[0]
     # One of four NVSwitches carries five links of eighteen of each GPU.
     hgx = [of_machine(0, 1, name="hgx-h100", without=absent) for absent in ([], ["NVSW0"])]
-    whole, lacking = (system.run("mt", 128) for system in hgx)
+    whole, lacking = (system.play("mt", 128) for system in hgx)
     assert whole.kernel_time < lacking.kernel_time
     assert not any("NVSW0" in row["link"] for row in lacking.links())
 
@@ -94,7 +93,7 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
     assert pickle.loads(pickle.dumps(system)) == system
     assert system != of_machine(0, 1)
     assert repr(system) == "<GpuSystem: 2 of r9-nano in dgx1-v100, rdma>"
-    run = system.run("relu", 1024)
+    run = system.play("relu", 1024)
     again = pickle.loads(pickle.dumps(run))
     assert (again.time, list(again.links())) == (run.time, list(run.links()))
 
@@ -173,7 +172,7 @@ def test_python_refuses_the_same() -> None:
         GpuSystem("r9-nano", machine=pair, on=[0, 8])
     far = GpuSystem("r9-nano", machine=pair, on=[8, 11], without=["node1/mlx5_3"])
     near = GpuSystem("r9-nano", machine=machine, on=[0, 3])
-    assert far.run("relu", 1024).time == near.run("relu", 1024).time
+    assert far.play("relu", 1024).time == near.play("relu", 1024).time
 
 
 def test_a_folder_holds_the_load_of_each_link(tmp_path: Path) -> None:
@@ -208,7 +207,7 @@ def test_a_comparison_writes_the_load_of_each_link_of_each_run(tmp_path: Path) -
     links = pq.read_table(tmp_path / "out" / "links.parquet").to_pylist()
     for memory in ("rdma", "hmg"):
         system = of_machine(0, 3, memory=memory)
-        run = system.run("mt", next(row["size"] for row in rows if row["benchmark"] == "mt"))
+        run = system.play("mt", next(row["size"] for row in rows if row["benchmark"] == "mt"))
         of = {"benchmark": "mt", "memory": memory}
         assert [row for row in links if row | of == row] == [of | row for row in run.links()]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
@@ -259,7 +258,7 @@ def test_less_bandwidth_to_shared_memory_takes_longer() -> None:
     assert 'bandwidth = "32 GB/s"' in text
     narrow = System.from_text(text.replace('bandwidth = "32 GB/s"', 'bandwidth = "8 GB/s"'))
     times = [
-        GpuSystem(machine=system, memory="tsm-wt-c-rc").run("mt", 128).time
+        GpuSystem(machine=system, memory="tsm-wt-c-rc").play("mt", 128).time
         for system in (shared, narrow)
     ]
     assert times[0] < times[1]
@@ -274,7 +273,7 @@ def test_a_kernel_is_a_job_of_a_replay() -> None:
     job = GpuSystem("r9-nano", machine=system, on=[0, 3]).job("mt", 128, name="transpose")
     assert (job.name, job.program.name, job.ranks, job.mapping) == ("transpose", "mt", 2, [0, 3])
     assert pickle.loads(pickle.dumps(job)) == job
-    by_itself = GpuSystem("r9-nano", machine=system, on=[0, 3]).run("mt", 128, data=False)
+    by_itself = GpuSystem("r9-nano", machine=system, on=[0, 3]).play("mt", 128, data=False)
     assert system.play([job]).times[0] == pytest.approx(by_itself.time, rel=0.02)
     with pytest.raises(SimulationError, match="lines of 64 bytes, which are packets"):
         system.play([job], fidelity="flow")

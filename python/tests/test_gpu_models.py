@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from commands import linkwright
+from linkwright.gpu import GpuModel, gpu_models
 
 from linkwright.errors import InputError, MachineError
-from linkwright.gpu import GpuModel, gpu_models
 from linkwright.network import read_system
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "examples" / "topologies"

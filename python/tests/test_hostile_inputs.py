@@ -18,7 +18,7 @@ import pytest
 
 from linkwright import LinkwrightError, System
 from linkwright.errors import InputError, MachineError
-from linkwright.scenario import MOST_JOBS, generate_jobs, Scenario
+from linkwright.scenario import MOST_JOBS, Scenario, generate_jobs
 from linkwright.training import NeuralNetwork
 
 if sys.platform == "win32":

@@ -14,18 +14,18 @@ from commands import linkwright
 from typer.core import TyperGroup
 
 from linkwright import System
-from linkwright.scenario import (
-    Job,
-    SimulationResult,
-    play_programs,
-    play_mix,
-    play_jobs,
-    write_jobs,
-    write_run,
-)
 from linkwright.cli.commands import app
 from linkwright.plot import save_chart
 from linkwright.plots.jobs import occupancy
+from linkwright.scenario import (
+    Job,
+    SimulationResult,
+    play_jobs,
+    play_mix,
+    play_programs,
+    write_jobs,
+    write_run,
+)
 
 HOSTILE = "a\x1b[2J\x9b5m\x07\u202e</script><img src=x onerror=alert(1)>&\"'\\\nSPOOFED"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

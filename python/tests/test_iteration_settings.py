@@ -9,10 +9,10 @@ import pytest
 
 from linkwright import System
 from linkwright.errors import InputError, SimulationError
-from linkwright.network import ClusterJob
-from linkwright.scenario import Job, Scenario, play_jobs
 from linkwright.names import FidelityName, GpuSpeedName
+from linkwright.network import ClusterJob
 from linkwright.runs.server.play import simulated
+from linkwright.scenario import Job, Scenario, play_jobs
 from linkwright.summaries.policies import job_rows
 
 SCENARIO = """fidelity = "fluid"
@@ -111,7 +111,9 @@ GRADIENTS = 243_860_896
 
 def job_of(keys: str, server: str = "dgx1-v100") -> tuple[System, ClusterJob]:
     """The one job of a scenario, and what it runs on."""
-    system, [job], _ = Scenario.from_text(ONE_JOB.format(server=server, keys=keys), "day.toml").build()
+    system, [job], _ = Scenario.from_text(
+        ONE_JOB.format(server=server, keys=keys), "day.toml"
+    ).build()
     return system, job
 
 

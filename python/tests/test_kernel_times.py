@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from commands import fails, linkwright, parsed
+from linkwright.gpu import gpu_models
 from test_cli_json import check, schema
 
 from linkwright.errors import InputError, MachineError, SimulationError
-from linkwright.gpu import gpu_models
 from linkwright.scenario import choice_names
 from linkwright.training import kernel_fields, kernel_time_terms, kernel_times
 

@@ -12,9 +12,9 @@ from commands import linkwright
 from test_cli_json import check, schema
 
 from linkwright import System, train, train_model
-from linkwright.training import KernelTrace, Model, ModelTraining
 from linkwright.errors import FileError, InputError, SimulationError
 from linkwright.kernel_traces import MeasuredKernels, is_trace
+from linkwright.training import KernelTrace, Model, ModelTraining
 
 STEP = Path(__file__).resolve().parents[2] / "examples" / "traces" / "llama-3.2-1b-step.json"
 TOLD: dict[str, Any] = {"machine": "hgx-h100", "tokens": 4096}

@@ -12,8 +12,8 @@ from test_cli_json import check, schema
 from linkwright import train_model
 from linkwright.errors import OutOfMemoryError
 from linkwright.network import read_system
-from linkwright.training import LayoutSearch, ModelTraining
 from linkwright.runs.models.search import SearchedLayouts
+from linkwright.training import LayoutSearch, ModelTraining
 
 SMALL: dict[str, Any] = {"batch": 8, "tokens": 2048}
 

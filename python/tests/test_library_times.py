@@ -6,8 +6,8 @@ import pytest
 from commands import fails, parsed
 
 from linkwright import names, plan
-from linkwright.errors import CollectiveError
 from linkwright.cli.library_times import MOST_PLANNED, library_rows
+from linkwright.errors import CollectiveError
 from linkwright.systems import read_system
 
 MANY = ("all-reduce", "--machine", "hgx-h100", "--servers", "129", "--network", "400Gb/s")

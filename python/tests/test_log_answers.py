@@ -13,8 +13,8 @@ from commands import linkwright
 from linkwright import System
 from linkwright.collectives import NcclTestsLog
 from linkwright.errors import InputError
-from linkwright.network import read_system
 from linkwright.nccl_tests import compare_log, read_nccl_log
+from linkwright.network import read_system
 
 LOGS = Path(__file__).parent / "logs"
 ALL = list(range(8))
@@ -130,7 +130,9 @@ H100, A100 = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"
 
 def of_two(text: str, machine: str = "hgx-h100", network: str = "400Gb/s", **options: Any) -> Any:
     system = read_system(machine, 2, network=network)
-    return compare_log(NcclTestsLog.from_text(text), system, list(range(16)), "all-reduce", **options)
+    return compare_log(
+        NcclTestsLog.from_text(text), system, list(range(16)), "all-reduce", **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,9 @@ def test_the_transport_that_the_log_names_is_named() -> None:
 def test_what_the_log_states_comes_with_the_option_that_asks_rightly(
     lines: list[str], options: Any, option: str | None
 ) -> None:
-    log = NcclTestsLog.from_text(log_of(1, H100, 100.0, *(f"a:1:1 [0] NCCL INFO {it}" for it in lines)))
+    log = NcclTestsLog.from_text(
+        log_of(1, H100, 100.0, *(f"a:1:1 [0] NCCL INFO {it}" for it in lines))
+    )
     found = compare_log(log, System("hgx-h100"), ALL, "all-reduce", **options)
     assert [finding.option for finding in found.findings] == ([] if option is None else [option])
     assert ("no cause is looked for" in found.meaning) == (option is not None)
@@ -244,7 +248,9 @@ def test_hosts_and_gpus_are_those_that_were_asked_about() -> None:
     )
     assert "--servers 2" in (finding.option or "")
     with pytest.raises(InputError, match=r"2 hosts with 8 GPUs each.*--servers 2"):
-        compare_log(NcclTestsLog.from_text(log_of(2, A100, 100.0)), System("dgx-a100"), ALL, "all-reduce")
+        compare_log(
+            NcclTestsLog.from_text(log_of(2, A100, 100.0)), System("dgx-a100"), ALL, "all-reduce"
+        )
     # A size of memory makes no other GPU, and another generation does.
     for model, option in {
         "NVIDIA A100-SXM4-40GB": None,

@@ -12,9 +12,9 @@ from commands import linkwright
 from linkwright import System, expect
 from linkwright.collectives import choice_doubts, nccl_choices, nccl_explanation, nccl_release
 from linkwright.errors import CollectiveError
-from linkwright.network import read_system
 from linkwright.names import CollectiveName, ProcessesName
 from linkwright.nccl_tests import ExpectOptions, read_nccl_log, version_of
+from linkwright.network import read_system
 
 EIGHT = list(range(8))
 MIB = 1 << 20

@@ -21,7 +21,6 @@ from linkwright.nccl_tuner import (
     TunerFile,
     TunerRow,
     read_tuner,
-    read_tuner,
 )
 
 ROW = "allreduce,0,1048576,tree,ll128,12,2,16,-1,-1"
@@ -117,7 +116,9 @@ def test_sizes_beyond_four_gibibytes_are_written_out() -> None:
     to_the_end = ROW.replace("1048576", str(LARGEST))
     assert channels(to_the_end, 2**40) == 12
     assert channels(ROW.replace("1048576", "4294967295"), 2**32) == 1
-    assert TunerFile.from_text(ROW.replace("1048576", "99999999999999999999")).rows[0].last == LARGEST
+    assert (
+        TunerFile.from_text(ROW.replace("1048576", "99999999999999999999")).rows[0].last == LARGEST
+    )
     assert TunerFile.from_text(ROW.replace("1048576", "-1")).rows[0].last == LARGEST
 
 

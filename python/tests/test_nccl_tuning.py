@@ -12,7 +12,7 @@ from commands import linkwright
 from linkwright import System
 from linkwright.collectives import nccl_choices, nccl_graph_from_text
 from linkwright.errors import CollectiveError
-from linkwright.nccl_tuner import LARGEST, read_tuner
+from linkwright.nccl_tuner import LARGEST, TunerFile
 from linkwright.nccl_tuning import TUNED, Tuning, tune_nccl
 
 Job: TypeAlias = "tuple[System, list[int], Tuning]"

@@ -12,8 +12,8 @@ from linkwright import System, plan
 from linkwright.collectives import planning_seconds
 from linkwright.errors import InputError
 from linkwright.network import Fabric, fabric_names, read_system
-from linkwright.scenario import Scenario, play_mix
 from linkwright.network_training import train
+from linkwright.scenario import Scenario, play_mix
 
 ALL_REDUCE = ("all-reduce", "-m", "hgx-h100")
 EIGHT = ("-b", "8G", "-e", "8G")

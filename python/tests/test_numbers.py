@@ -36,7 +36,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "generate_jobs.count": lambda n: lw.scenario.generate_jobs(0, n if n < 10 or n > 10**6 else 10),
     "generate_jobs.max_gpus": lambda n: lw.scenario.generate_jobs(0, 1, n),
     "generate_jobs.interarrival": lambda n: lw.scenario.generate_jobs(0, 1, mean_interarrival=n),
-    "jobs_from_text": lambda n: lw.scenario.jobs_from_text("job,workload,gpus\na,gmm,1\n", healthy_gpus=n),
+    "jobs_from_text": lambda n: lw.scenario.jobs_from_text(
+        "job,workload,gpus\na,gmm,1\n", healthy_gpus=n
+    ),
     "mapping_from_text.ranks": lambda n: lw.network.mapping_from_text("0\n", [n], 1),
     "mapping_from_text.gpus": lambda n: lw.network.mapping_from_text("0\n", [1], n),
     "simulate": lambda n: lw.scenario.play_jobs(DGX1, [JOB], unhealthy=[n]),
@@ -56,7 +58,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "System.listed": lambda n: lw.System([(DGX1, n if n < 4 or n > 2**31 else 4)]),
     "System.gpus": lambda n: lw.System({"gpus": n}, network="torus"),
     "System.server_of": lambda n: SYSTEM.server_of(n),
-    "read_system.gpus": lambda n: lw.network.read_system(DGX1, gpus=n if n < 99 or n > 2**40 else 9),
+    "read_system.gpus": lambda n: lw.network.read_system(
+        DGX1, gpus=n if n < 99 or n > 2**40 else 9
+    ),
     "System.from_text": lambda n: lw.System.from_text("", xgmi_links=n),
     "plan.gpus": lambda n: lw.plan(DGX1, [0, n], "all-reduce"),
     "plan.root": lambda n: lw.plan(DGX1, [0, 1], "broadcast", root=n),
@@ -75,12 +79,16 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "Schedule.to_mscclpp_json": lambda n: PLAN.to_mscclpp_json(
         min_bytes=n, max_bytes=n, threads_per_block=n, block_limit=n
     ),
-    "Schedule.from_msccl_xml": lambda n: lw.collectives.Schedule.from_msccl_xml(XML, gpus=[0, 1, 2, n]),
+    "Schedule.from_msccl_xml": lambda n: lw.collectives.Schedule.from_msccl_xml(
+        XML, gpus=[0, 1, 2, n]
+    ),
     "Schedule.from_mscclpp_json": lambda n: lw.collectives.Schedule.from_mscclpp_json(
         PLANNED, gpus=[0, 1, 2, n]
     ),
     "time_sweep": lambda n: lw.collectives.time_sweep(PLAN, None, [n if n < 2**20 else 2**20]),
-    "Program.skeleton": lambda n: lw.network.Program.skeleton("kripke", n if n < 9 or n > 2**20 else 8),
+    "Program.skeleton": lambda n: lw.network.Program.skeleton(
+        "kripke", n if n < 9 or n > 2**20 else 8
+    ),
     "Program.parameter": lambda n: lw.network.Program.skeleton("kripke", 4, direction_sets=n),
     "Program.operations_of": lambda n: PROGRAM.operations_of(n),
     "Program.from_goal": lambda n: lw.network.Program.from_goal("num_ranks 0\n", time_unit=n),
@@ -96,9 +104,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "GpuSystem": lambda n: lw.GpuSystem(
         gpus=n, shared_bandwidth=n, read_lease=n, write_lease=n, timestamp_bits=n
     ),
-    "GpuSystem.run.size": lambda n: GPU.run("relu", n if n < 99 or n > 2**40 else 64),
-    "GpuSystem.run.limit": lambda n: GPU.run("relu", 64, limit=n),
-    "GpuSystem.run.timeline": lambda n: GPU.run("relu", 64, timeline=n),
+    "GpuSystem.run.size": lambda n: GPU.play("relu", n if n < 99 or n > 2**40 else 64),
+    "GpuSystem.run.limit": lambda n: GPU.play("relu", 64, limit=n),
+    "GpuSystem.run.timeline": lambda n: GPU.play("relu", 64, timeline=n),
 }
 EDGES = [
     2**bits + off for bits in (0, 8, 16, 31, 32, 53, 63, 64, 127, 128, 1_100) for off in (-1, 0)

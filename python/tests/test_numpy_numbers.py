@@ -85,14 +85,20 @@ LISTS: dict[str, Callable[[Any], object]] = {
 # Calls that take bytes.
 SIZES: dict[str, Callable[[Any], object]] = {
     "plan": lambda size: lw.plan(DGX1, [0, 1], "all-reduce", size=size),
-    "plan_for_sizes": lambda size: lw.collectives.plan_for_sizes(DGX1, [0, 1], "all-reduce", [size]),
+    "plan_for_sizes": lambda size: lw.collectives.plan_for_sizes(
+        DGX1, [0, 1], "all-reduce", [size]
+    ),
     "expect": lambda size: list(lw.expect(DGX1, [0, 1], "all-reduce", [size])),
-    "nccl_choices": lambda size: list(lw.collectives.nccl_choices(DGX1, [0, 1], "all-reduce", size)),
+    "nccl_choices": lambda size: list(
+        lw.collectives.nccl_choices(DGX1, [0, 1], "all-reduce", size)
+    ),
     "Schedule.time": lambda size: PLAN.time(size, chunk=size),
     "time_sweep": lambda size: list(lw.collectives.time_sweep(PLAN, None, [size], chunk=size)),
     "to_msccl_xml": lambda size: PLAN.to_msccl_xml(min_bytes=size, max_bytes=size, size=size),
     "to_mscclpp_json": lambda size: PLAN.to_mscclpp_json(min_bytes=size, max_bytes=size),
-    "TrainingStep.bucket": lambda size: lw.training.TrainingStep(LENET, DGX1, [0, 1], batch=64, bucket=size),
+    "TrainingStep.bucket": lambda size: lw.training.TrainingStep(
+        LENET, DGX1, [0, 1], batch=64, bucket=size
+    ),
     "Job.bytes_per_iteration": lambda size: lw.scenario.Job(
         "a", "gmm", 2, iterations=1, compute_per_iteration=1.0, bytes_per_iteration=size
     ),

@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from linkwright import System, expect, plan
-from linkwright.collectives import plan_for_sizes
-from linkwright.network import ClusterJob, ClusterRun, ProgramBuilder, read_system
-from linkwright.scenario import Job, play_jobs
 from linkwright.cli.commands import app
+from linkwright.collectives import plan_for_sizes
 from linkwright.errors import InputError, SimulationError
+from linkwright.network import ClusterJob, ClusterRun, ProgramBuilder, read_system
 from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.scenarios import read_scenario_file
+from linkwright.scenario import Job, play_jobs
 from linkwright.studies.blink.measure import timed as timed_by_study
 
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ def test_what_auto_tried_takes_what_a_comparison_says(
 
 
 def test_a_scenario_plays_its_jobs_as_simulate_does_with_its_choices() -> None:
-    scenario = read_scenario_file(EXAMPLES / "shared-server.toml", {"jobs.generate.count": 8}).scenario
+    scenario = read_scenario_file(
+        EXAMPLES / "shared-server.toml", {"jobs.generate.count": 8}
+    ).scenario
     system, jobs, _ = scenario.build()
     played = scenario.play_jobs(system, jobs, "preserve")
     by_hand = play_jobs(

@@ -11,8 +11,7 @@ from sweep_runs import note
 
 import linkwright as lw
 from linkwright import LinkwrightError
-from linkwright.errors import ArgumentError, FileError
-from linkwright.errors import brief
+from linkwright.errors import ArgumentError, FileError, brief
 from linkwright.nccl_tests import read_nccl_log
 from linkwright.sweeps import Sweep, play_sweep
 from linkwright.traces import write_otf2
@@ -59,7 +58,7 @@ NAMES: dict[str, Callable[[Any], object]] = {
     "Job.workload": lambda it: lw.scenario.Job("a", it, 1),
     "plan": lambda it: lw.plan(SYSTEM, [0, 1], it),
     "plan.algorithm": lambda it: lw.plan(SYSTEM, [0, 1], "broadcast", algorithm=it),
-    "gpu_model": lw.gpu_model,
+    "GpuModel.find": lw.gpu.GpuModel.find,
     "NeuralNetwork.find": lw.training.NeuralNetwork.find,
     "Program.skeleton": lambda it: lw.network.Program.skeleton(it, 2),
     "System.from_text.format": lambda it: lw.System.from_text("x", format=it),

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import parsed
+from linkwright.gpu import GpuModel
 
 from linkwright import Allocator, Pattern, System, expect, plan
-from linkwright.gpu import GpuModel
-from linkwright.network import ClusterJob, ProgramBuilder
 from linkwright.errors import MachineError
+from linkwright.network import ClusterJob, ProgramBuilder
 
 if TYPE_CHECKING:
     from linkwright.names import AlgorithmName

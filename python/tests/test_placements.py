@@ -8,8 +8,8 @@ import pytest
 
 from linkwright import System
 from linkwright.errors import InputError, SimulationError
-from linkwright.network import ClusterJob, Program
 from linkwright.names import MappingName
+from linkwright.network import ClusterJob, Program
 
 TREE = {"kind": "fat-tree", "radix": 8, "pods": 2, "bandwidth": "10 GB/s"}
 

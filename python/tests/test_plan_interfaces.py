@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from linkwright import System
-from linkwright.scenario import Job, play_jobs
 from linkwright.names import FidelityName
+from linkwright.scenario import Job, play_jobs
 from linkwright.summaries.policies import job_rows
 
 

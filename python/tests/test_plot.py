@@ -15,7 +15,6 @@ import vl_convert
 
 from linkwright import System
 from linkwright.allocation import policy_names
-from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.page import DARK
 from linkwright.plot import rounded, save_chart
 from linkwright.plots.jobs import (
@@ -24,6 +23,7 @@ from linkwright.plots.jobs import (
     occupancy,
     run_time_by_workload,
 )
+from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.specification import chart_specification
 from linkwright.studies.mapa.charts import (
     DecisionTime,

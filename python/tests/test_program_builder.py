@@ -12,7 +12,9 @@ from linkwright.runs.timeline import timeline_text
 FREE = {"send_overhead": "0 ps", "copy_per_byte": "0 ps", "eager_limit": "1 GiB"}
 
 
-def played(builder: lw.network.ProgramBuilder, system: lw.System, **options: Any) -> lw.network.ClusterRun:
+def played(
+    builder: lw.network.ProgramBuilder, system: lw.System, **options: Any
+) -> lw.network.ClusterRun:
     job = lw.network.ClusterJob(builder.build(), iterations=options.pop("iterations", 1))
     return system.play([job], protocol=FREE, **options)
 
@@ -129,7 +131,9 @@ def test_programs_are_written_as_goal_and_read_back() -> None:
     runs = [system.play([lw.network.ClusterJob(each)]) for each in (program, again)]
     assert ends(runs[0]) == ends(runs[1])
     builder.copy(1, "device-to-host", 1)
-    with pytest.raises(lw.errors.SimulationError, match="operation 2 of rank 1 is a copy, for which GOAL"):
+    with pytest.raises(
+        lw.errors.SimulationError, match="operation 2 of rank 1 is a copy, for which GOAL"
+    ):
         builder.build().to_goal()
 
 

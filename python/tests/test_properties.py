@@ -50,7 +50,9 @@ def test_lines_that_are_lost_are_never_a_smaller_machine(paste: Path, data: st.D
 
 
 @given(
-    workloads=st.lists(st.sampled_from(linkwright.scenario.workload_names()), min_size=1, unique=True),
+    workloads=st.lists(
+        st.sampled_from(linkwright.scenario.workload_names()), min_size=1, unique=True
+    ),
     seed=st.integers(0, 2**64 - 1),
     count=st.integers(0, 40),
     largest=st.integers(1, 16),

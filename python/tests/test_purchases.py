@@ -18,13 +18,13 @@ from test_cli_json import check, schema
 
 import linkwright
 from linkwright import System
-from linkwright.scenario import Job
 from linkwright.errors import InputError, LinkwrightError, SimulationError
 from linkwright.hardware import bill_of, read_prices
 from linkwright.names import PolicyName
 from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.worth.machines import Equal, bought, machine_of
 from linkwright.runs.worth.run import Worth
+from linkwright.scenario import Job
 
 DAY = """
 fidelity = "fluid"
@@ -148,7 +148,9 @@ def test_measured_times_stand_before_peaks(day: Path) -> None:
     found = compared(day, machines=["hgx-h100", "hgx-b200"], settings=measured)
     [row] = [it for it in found.speeds if it.basis == "measured"]
     assert list(row.workloads) == ["vgg-16"]
-    of = linkwright.scenario.Scenario.from_text(DAY).with_settings({"jobs.gpu_speed": "own", **measured})
+    of = linkwright.scenario.Scenario.from_text(DAY).with_settings(
+        {"jobs.gpu_speed": "own", **measured}
+    )
     system, jobs, _ = of.build()
     own = {it["workload"]: it for it in of.speeds(system, jobs)}
     assert own["vgg-16"]["basis"] == "matrix"
@@ -202,7 +204,9 @@ def test_a_higher_peak_never_computes_longer(precision: str) -> None:
     text = DAY.replace('"bf16"', f'"{precision}"\ngpu_speed = "own"')
     times = []
     for machine in machines:
-        scenario = linkwright.scenario.Scenario.from_text(text).with_settings({"system.server": machine})
+        scenario = linkwright.scenario.Scenario.from_text(text).with_settings(
+            {"system.server": machine}
+        )
         system, jobs, _ = scenario.build()
         times.append([row["computing"] for row in scenario.speeds(system, jobs)])
     for slower, faster in pairwise(times):
@@ -323,7 +327,9 @@ workload = "jacobi"
 
 
 def named(text: str = NAMED, record: str = RECORD) -> tuple[list[Job], list[str]]:
-    _, jobs, notes = linkwright.scenario.Scenario.from_text(text).build({"jobs.txt": record.encode()})
+    _, jobs, notes = linkwright.scenario.Scenario.from_text(text).build(
+        {"jobs.txt": record.encode()}
+    )
     return jobs, notes
 
 

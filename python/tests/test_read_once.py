@@ -18,11 +18,11 @@ from threading import Thread
 
 import pytest
 from commands import SCENARIO, linkwright, program
+from linkwright.gpu import read_floorplan
 
 from linkwright import System, compare
 from linkwright.errors import FileError, InputError
-from linkwright.gpu import read_floorplan
-from linkwright.network import Program, read_fabric, read_program, read_system, play_trace
+from linkwright.network import Program, play_trace, read_fabric, read_program, read_system
 from linkwright.scenario import ScenarioRun, play_mix
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such pipes")

@@ -13,8 +13,8 @@ from linkwright import Allocator, LinkwrightError, Pattern, System, plan
 from linkwright.allocation import published_effective_bandwidth
 from linkwright.errors import AllocationError, InputError, MachineError, SimulationError
 from linkwright.network import ProgramBuilder, read_fabric, read_program, read_system
-from linkwright.scenario import Job, generate_jobs, jobs_from_text, Scenario, play_jobs
 from linkwright.runs.scenarios import read_scenario_file
+from linkwright.scenario import Job, Scenario, generate_jobs, jobs_from_text, play_jobs
 
 DGX1 = System("dgx1-v100")
 PAIRED = Pattern("ring", 2)
@@ -166,7 +166,11 @@ def test_errors_hold_no_control_characters() -> None:
         (lambda: read_program("ring"), "there is neither an application", "the applications are"),
         (lambda: read_program("kripke"), "`kripke` needs a number of ranks", "give it, such as 64"),
         (lambda: ProgramBuilder(0), "ranks is 0", "give 1 to"),
-        (lambda: read_scenario_file("none.toml"), "there is no file `none.toml`", "look at the path"),
+        (
+            lambda: read_scenario_file("none.toml"),
+            "there is no file `none.toml`",
+            "look at the path",
+        ),
     ],
 )
 def test_what_would_work_is_a_field(call: Callable[[], object], problem: str, remedy: str) -> None:

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from linkwright import System
-from linkwright.network import Replay, read_system, play_trace
-from linkwright.scenario import play_programs, write_run
 from linkwright.errors import InputError
+from linkwright.network import Replay, play_trace, read_system
 from linkwright.plot import save_chart
 from linkwright.plots.network import (
     job_times,
@@ -25,6 +24,7 @@ from linkwright.plots.network import (
     message_latencies,
 )
 from linkwright.runs.timeline import _microseconds, timeline_text
+from linkwright.scenario import play_programs, write_run
 from linkwright.specification import chart_specification
 from linkwright.summaries.links import LinkLoads
 from linkwright.summaries.programs import busiest_links, job_summaries

@@ -12,11 +12,11 @@ import pytest
 from linkwright import System
 from linkwright.allocation import policy_names
 from linkwright.errors import SimulationError
-from linkwright.network import read_system
-from linkwright.scenario import Job, SimulationResult, generate_jobs, Scenario, play_jobs
 from linkwright.names import PolicyName
+from linkwright.network import read_system
 from linkwright.runs.report import write_report
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.scenario import Job, Scenario, SimulationResult, generate_jobs, play_jobs
 from linkwright.summaries.energy import energy_of, spans_of
 
 MACHINE = System("dgx1-v100")

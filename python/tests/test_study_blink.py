@@ -15,7 +15,6 @@ from frozen.studies import QUICK_BLINK, quick_blink
 
 from linkwright import System
 from linkwright.collectives import kernel_terms
-from linkwright.training import NeuralNetwork
 from linkwright.names import ProtocolName
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
@@ -31,6 +30,7 @@ from linkwright.studies.blink.training import networks
 from linkwright.studies.study import Study
 from linkwright.studies.tables import Cell, StudyTable, section_markdown
 from linkwright.summaries.steps import collectives_of
+from linkwright.training import NeuralNetwork
 
 ROOT = Path(__file__).resolve().parents[2]
 # In the quick study these have fewer sizes and networks than on the page.

@@ -13,8 +13,8 @@ from frozen.studies import MAPA_STEPS, QUICK_MAPA, quick_mapa
 
 from linkwright import Allocator, System
 from linkwright.allocation import published_effective_bandwidth
-from linkwright.scenario import Job, generate_jobs, workloads
 from linkwright.names import WorkloadName
+from linkwright.scenario import Job, generate_jobs, workloads
 from linkwright.studies import mapa
 from linkwright.studies.mapa.bandwidth import effective_bandwidth
 from linkwright.studies.mapa.fragmentation import fragmentation

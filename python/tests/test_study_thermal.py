@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from linkwright.gpu import Floorplan
+
 from linkwright.studies.thermal import sections
 from linkwright.studies.thermal.packages import HOTSPOT, changed, the_package
 from linkwright.studies.thermal.published import published

@@ -10,7 +10,6 @@ from statistics import median
 import pytest
 
 from linkwright.gpu import GpuModel
-from linkwright.network_training import training_terms
 from linkwright.studies.training import epochs, remote, shared, statements, today, volta
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK, is_calibrated
@@ -18,6 +17,7 @@ from linkwright.studies.training.predicted import play
 from linkwright.studies.training.published import epochs as published_epochs
 from linkwright.studies.training.terms import changed, values
 from linkwright.studies.training.workloads import gpus_of, machine
+from linkwright.training import training_terms
 
 ROOT = Path(__file__).resolve().parents[2]
 # A family of which nothing is known.
@@ -118,8 +118,8 @@ def test_the_texts_first_gpus_are_joined_as_it_says() -> None:
 
 
 def test_synthetic_workloads_have_the_published_weights() -> None:
-    from linkwright.training import NeuralNetwork
     from linkwright.studies.training.published import published
+    from linkwright.training import NeuralNetwork
 
     said = published()["section_2_3_1"]
     for dataset, kilobyte in (("MNIST", 1024), ("CIFAR-10", 1024), ("ImageNet", 1000)):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from linkwright import System
 from linkwright.allocation import policy_names
 from linkwright.errors import SimulationError
-from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.quartiles import Quartiles
+from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.summaries.policies import (
     Speedup,
     job_rows,

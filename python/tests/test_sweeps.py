@@ -25,8 +25,8 @@ from interrupts import running
 from sweep_runs import fail, kill_always, kill_once, note, performed, slowly
 from typer.testing import CliRunner
 
-from linkwright.errors import FileError, InputError, SweepError, SweepInterruptedError
 from linkwright.cli.program import Program
+from linkwright.errors import FileError, InputError, SweepError, SweepInterruptedError
 from linkwright.sweeps import (
     Sweep,
     SweepResult,
@@ -333,7 +333,9 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
     assert 0 < kept < 10
     before = performed(tmp_path)
     runs = [{"number": number, "folder": str(tmp_path)} for number in range(10)]
-    result = play_sweep(Sweep(slowly, runs), local_processes(2), checkpoint=tmp_path / "sweep.jsonl")
+    result = play_sweep(
+        Sweep(slowly, runs), local_processes(2), checkpoint=tmp_path / "sweep.jsonl"
+    )
     assert result.results == expected(10)
     assert result.resumed == kept
     # Two were under way and may have noted themselves without being kept.

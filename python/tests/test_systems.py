@@ -16,9 +16,9 @@ from linkwright.network import (
     Fabric,
     Program,
     fabric_names,
+    preset_names,
     read_fabric,
     read_system,
-    preset_names,
 )
 from linkwright.scenario import Scenario
 

@@ -74,7 +74,9 @@ def written(kind: str, folder: Path) -> str:
     own = folder / "own.toml"
     own.write_text(lw.System("dgx1-v100").to_toml().replace('"dgx1-v100"', '"own"', 1))
     if kind == "unlike":
-        return lw.System([("dgx1-v100", 2), (lw.network.read_system(own), 2)], network="fat-tree").to_toml()
+        return lw.System(
+            [("dgx1-v100", 2), (lw.network.read_system(own), 2)], network="fat-tree"
+        ).to_toml()
     network = ["--network", "fat-tree"] if kind != "no fabric said" else []
     machine = own if kind == "own" else "dgx1-v100"
     shown = linkwright("machine", "show", machine, "--servers", 4, *network, "--as", "toml")

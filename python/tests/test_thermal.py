@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import linkwright as run
+from linkwright.gpu import Floorplan, read_floorplan, steady_heat
 from scipy.sparse import coo_array  # type: ignore[import-untyped]
 from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]
 
 from linkwright.errors import FileError, InputError, SimulationError
-from linkwright.gpu import Floorplan, steady_heat, read_floorplan
 from linkwright.scenario import write_run
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mgpu-tsm-package.toml"

@@ -14,8 +14,8 @@ import pytest
 
 from linkwright import LinkwrightError
 from linkwright.errors import FileError, InputError, SimulationError
-from linkwright.network import Program, read_otf2
 from linkwright.names import ApplicationName
+from linkwright.network import Program, read_otf2
 from linkwright.traces import write_otf2
 from linkwright.traces.events import bytes_of
 

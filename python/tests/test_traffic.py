@@ -10,9 +10,8 @@ import pytest
 from commands import linkwright, parsed
 
 from linkwright import System
-from linkwright.errors import SimulationError
+from linkwright.errors import InputError, MachineError, SimulationError
 from linkwright.network import Fabric
-from linkwright.errors import InputError, MachineError
 
 RING = ("--network", "torus", "--set", "dimensions=[8]")
 

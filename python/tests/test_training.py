@@ -13,9 +13,9 @@ from commands import linkwright
 from linkwright import Pattern, System, train
 from linkwright.errors import ArgumentError, FileError, InputError, SimulationError
 from linkwright.network import ClusterJob, read_system
-from linkwright.training import NeuralNetwork, TrainingStep, neural_networks, training_terms
 from linkwright.recipes import communications
 from linkwright.runs.training import play
+from linkwright.training import NeuralNetwork, TrainingStep, neural_networks, training_terms
 
 DGX1 = System("dgx1-v100")
 WAYS = [

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from linkwright import train
-from linkwright.errors import InputError, OutOfMemoryError, SimulationError
-from linkwright.scenario import play_programs, play_mix
-from linkwright.errors import LinkwrightError
+from linkwright.errors import InputError, LinkwrightError, OutOfMemoryError, SimulationError
+from linkwright.scenario import play_mix, play_programs
 from linkwright.studies.training.kernels import KERNELS, compared
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 from commands import linkwright
 
 from linkwright import System, expect
+from linkwright.byte_matrices import byte_matrix, read_byte_matrix
 from linkwright.collectives import expect_all_to_allv
 from linkwright.errors import CollectiveError, InputError
-from linkwright.byte_matrices import byte_matrix, read_byte_matrix
 
 numpy = pytest.importorskip("numpy")
 EXPERTS = Path(__file__).parents[2] / "examples" / "collectives" / "experts-8.csv"

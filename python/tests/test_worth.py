@@ -24,11 +24,11 @@ from hypothesis import strategies as st
 from test_cli_json import check, schema
 
 from linkwright import System, compare
-from linkwright.errors import InputError, SimulationError
-from linkwright.scenario import Worth, Scenario, share_saved, play_jobs
 from linkwright import plan as linkwright_plan
 from linkwright.cli import runs
+from linkwright.errors import InputError, SimulationError
 from linkwright.runs.server.play import simulated
+from linkwright.scenario import Scenario, Worth, play_jobs, share_saved
 from linkwright.summaries.intervals import estimate
 from linkwright.summaries.links import Day, Direction, could_carry, link_use
 from linkwright.summaries.measures import MEASURES

@@ -11,8 +11,8 @@ from accuracy.rows import Row, Series
 from accuracy.tables import ROOT, STORED, table
 from linkwright import System, expect, names
 from linkwright.collectives import time_errors
-from linkwright.network import read_system
 from linkwright.errors import LinkwrightError
+from linkwright.network import read_system
 from nccl_rows import DECADES, machines, rows_of_tests
 
 SEVERAL = "NCCL on several servers"

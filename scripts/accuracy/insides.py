@@ -9,9 +9,9 @@ from functools import cache, partial
 from accuracy.rows import Row, Series
 from accuracy.tables import STORED, table
 from linkwright import GpuSystem
-from linkwright.gpu import GpuModel
-from linkwright.network_training import training_terms
 from linkwright.errors import MachineError
+from linkwright.gpu import GpuModel
+from linkwright.training import training_terms
 
 INSIDE = "kernels inside GPUs"
 MICROBENCHMARKS = "memory and launches of GPUs"

@@ -12,8 +12,8 @@ from typing import Any
 from accuracy.rows import Row, Series, rounded
 from accuracy.tables import ROOT, STORED, table, write_table
 from linkwright import train_model
-from linkwright.training import ModelRun
 from linkwright.errors import LinkwrightError
+from linkwright.training import ModelRun
 
 JOBS = "steps of language models"
 DENSE = f"{JOBS}: dense, 16 and 8 bits"

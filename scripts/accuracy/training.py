@@ -8,13 +8,13 @@ from functools import cache, partial
 
 from accuracy.rows import Row, Series
 from linkwright import System, train
-from linkwright.training import NeuralNetwork, training_terms
 from linkwright.errors import MachineError, SimulationError
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.predicted import predict
 from linkwright.studies.training.published import Epoch, epochs
 from linkwright.studies.training.terms import changed
 from linkwright.studies.training.today import Compared, Measured, compared, measured
+from linkwright.training import NeuralNetwork, training_terms
 
 TRAINING = "training steps"
 SOURCE = "source"

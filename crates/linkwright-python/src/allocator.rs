@@ -59,7 +59,7 @@ fn detached<T: Send>(
 /// On several servers a job has its GPUs as a day's queue gives them. A job has GPUs of several where no server has as
 /// many, and, under `pack` and `spread`, where none has room. Under `whole` a job of a server's size or more waits for
 /// servers of its own. GPUs are counted through the first server, then the second.
-#[pyclass(module = "linkwright")]
+#[pyclass(module = "linkwright.allocation")]
 pub struct Allocator(ClusterAllocator, Origin);
 
 /// Holds what an allocator is made from, but for its policy and its state.

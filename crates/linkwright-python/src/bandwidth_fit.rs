@@ -14,7 +14,7 @@ type Measured = ((i128, i128, i128), f64);
 /// Holds MAPA's Eq. 2 with coefficients of its own, and how far it misses its samples.
 ///
 /// `Allocator` takes it in place of the published coefficients. Bandwidths are in GB/s.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.allocation")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BandwidthFit(pub Fit);
 
@@ -51,7 +51,7 @@ impl BandwidthFit {
     ///     InputError: If the text is no such file or lacks a coefficient, with line and column.
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
-    fn from_toml(
+    fn from_text(
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
     ) -> PyResult<Self> {

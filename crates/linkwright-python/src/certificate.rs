@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 /// Why no schedule of a plan's kind passes its optimum.
 ///
 /// `Schedule.certificate` finds it, and `Schedule.verify` adds up the system's links anew: it shares no code with planners.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Certificate {
     data: core::Certificate,

@@ -15,7 +15,7 @@ use crate::number;
 use crate::program::Program;
 
 /// A program that runs on some GPUs of a cluster from some time on.
-#[pyclass(frozen, eq, module = "linkwright", from_py_object)]
+#[pyclass(frozen, eq, module = "linkwright.network", from_py_object)]
 #[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct ClusterJob(pub cluster::ClusterJob);
 

@@ -139,7 +139,7 @@ impl Play {
 /// What became of the jobs and of the network.
 ///
 /// A run is pickled as what it was played from, and is played again when it is loaded.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.network")]
 pub struct ClusterRun {
     system: System,
     play: Play,

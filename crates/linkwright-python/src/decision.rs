@@ -30,7 +30,7 @@ impl Part {
 }
 
 /// Places a pattern on GPUs, with its scores.
-#[pyclass(frozen, eq, hash, module = "linkwright")]
+#[pyclass(frozen, eq, hash, module = "linkwright.allocation")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Match(Vec<Part>);
 
@@ -186,7 +186,7 @@ struct Reasons {
 }
 
 /// Says why a decision came out as it did.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.allocation")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Explanation {
     servers: Option<String>,

@@ -21,7 +21,7 @@ use crate::system::System;
 use crate::worker::interruptible;
 
 /// Collects what files say of runs of NCCL; `linkwright.doctor.diagnose` judges them.
-#[pyclass(module = "linkwright")]
+#[pyclass(module = "linkwright.collectives")]
 #[derive(Default)]
 pub struct Evidence {
     core: Core,

@@ -26,7 +26,7 @@ use crate::worker;
 const PARAMETERS: &str = "<parameters>";
 
 /// The network between servers: switches, ports for nodes, and the links that join them.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.network")]
 pub struct Fabric {
     fabric: Arc<fabric::Fabric>,
     origin: Origin,

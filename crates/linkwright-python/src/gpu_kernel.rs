@@ -26,7 +26,7 @@ use crate::number::whole;
 /// for those that take no part. Loads go on before their words are there: `wait` waits.
 ///
 /// `GpuSystem.run` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
-#[pyclass(eq, module = "linkwright")]
+#[pyclass(eq, module = "linkwright.gpu")]
 #[derive(Clone, PartialEq)]
 pub struct GpuKernel {
     kernel: Arc<RecordedKernel>,

@@ -13,7 +13,7 @@ use crate::errors;
 ///
 /// What its file does not say is unknown: the property raises a MachineError that names the
 /// section that is missing.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.gpu")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuModel(gpus::GpuModel);
 
@@ -46,13 +46,23 @@ impl GpuModel {
 
 #[pymethods]
 impl GpuModel {
+    /// Finds the model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
+    ///
+    /// Raises:
+    ///     MachineError: If there is none; the message names the nearest.
+    #[staticmethod]
+    #[pyo3(signature = (name: "str"))]
+    fn find(#[pyo3(from_py_with = given)] name: &str) -> PyResult<Self> {
+        known(gpus::find(name)).cloned().map(Self)
+    }
+
     /// Reads a model from its TOML text; `file` names the text in errors.
     ///
     /// Raises:
     ///     InputError: If the text is no model, with line and column.
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
-    fn from_toml(
+    fn from_text(
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
     ) -> PyResult<Self> {
@@ -193,16 +203,6 @@ impl GpuModel {
 #[pyfunction]
 pub fn gpu_models() -> Vec<GpuModel> {
     gpus::all().cloned().map(GpuModel).collect()
-}
-
-/// The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
-///
-/// Raises:
-///     MachineError: If there is none; the message names the nearest.
-#[pyfunction]
-#[pyo3(signature = (name: "str"))]
-pub fn gpu_model(#[pyo3(from_py_with = given)] name: &str) -> PyResult<GpuModel> {
-    known(gpus::find(name)).cloned().map(GpuModel)
 }
 
 /// A model by its name, or as it is.

@@ -4,7 +4,7 @@ use linkwright::system::{self, Affinity};
 use pyo3::prelude::*;
 
 /// Where one GPU of a machine sits, as far as the machine's source says.
-#[pyclass(frozen, eq, get_all, module = "linkwright")]
+#[pyclass(frozen, eq, get_all, module = "linkwright.network")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuPlace {
     /// The GPU's name in the machine.

@@ -33,7 +33,7 @@ use crate::table::Table;
 use crate::worker;
 
 /// GPUs of one model, how they share memory, and what joins them.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.gpu")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuSystem {
     model: GpuModel,
@@ -324,6 +324,7 @@ impl GpuSystem {
         progress: "Callable[[int, float], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    #[pyo3(name = "play")]
     fn run(
         &self,
         py: Python<'_>,
@@ -501,7 +502,7 @@ impl Of {
 /// What became of a benchmark, or a kernel of one's own, on GPUs.
 ///
 /// A run is pickled as what it was played from, and is played again when it is loaded.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.gpu")]
 pub struct GpuRun {
     of: Of,
     run: memory::GpuRun,

@@ -18,7 +18,7 @@ use crate::table::Table;
 use crate::worker::interruptible;
 
 /// One job of a shared server.
-#[pyclass(frozen, eq, module = "linkwright", from_py_object)]
+#[pyclass(frozen, eq, module = "linkwright.scenario", from_py_object)]
 #[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Job(pub simulation::Job);
 

@@ -19,7 +19,7 @@ use crate::table::Table;
 use crate::worker::interruptible;
 
 /// Holds what a GPU's kernels took in the steps of a trace of PyTorch's profiler.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.training")]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelTrace(Arc<Core>);
 
@@ -201,7 +201,7 @@ impl KernelTrace {
 type Compared = (String, String, Picoseconds, Picoseconds);
 
 /// Says how many times as long as by the model kernels took, by kind, pass and product.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.training")]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelRatios {
     ratios: CoreRatios,

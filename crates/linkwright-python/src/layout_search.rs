@@ -90,7 +90,7 @@ impl Wanted {
 }
 
 /// Every sound layout of a model on some GPUs that fits in memory, with a time that its step never falls below.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.training")]
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Asked", into = "Asked")]
 pub struct LayoutSearch {

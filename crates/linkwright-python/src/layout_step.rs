@@ -33,7 +33,7 @@ const MOST_SEEDS: u64 = 10_000;
 const SENDS: &str = "pp";
 
 /// Describes a step of a language model's training by a layout: each stage's computing and exchanges.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.training")]
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "AskedStep", into = "AskedStep")]
 pub struct LayoutStep {

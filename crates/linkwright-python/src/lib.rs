@@ -112,7 +112,7 @@ mod _core {
     #[pymodule_export]
     use crate::gpu_litmus::{gpu_litmus, gpu_litmus_tests};
     #[pymodule_export]
-    use crate::gpu_model::{GpuModel, gpu_model, gpu_models};
+    use crate::gpu_model::{GpuModel, gpu_models};
     #[pymodule_export]
     use crate::gpu_place::GpuPlace;
     #[pymodule_export]
@@ -121,7 +121,8 @@ mod _core {
     use crate::gpu_workload::gpu_benchmarks;
     #[pymodule_export]
     use crate::job::{
-        Job, generate_jobs, profile_sensitivity, jobs_from_text, workload_names, workloads, write_jobs,
+        Job, generate_jobs, jobs_from_text, profile_sensitivity, workload_names, workloads,
+        write_jobs,
     };
     #[pymodule_export]
     use crate::kernel_times::{kernel_fields, kernel_time_terms, kernel_times};
@@ -142,7 +143,7 @@ mod _core {
     #[pymodule_export]
     use crate::nccl_ranges::nccl_choice_ranges;
     #[pymodule_export]
-    use crate::nccl_tests::{NcclTestsLog, explain_difference, explain_log, read_nccl_tests};
+    use crate::nccl_tests::{NcclTestsLog, explain_difference, explain_log};
     #[pymodule_export]
     use crate::owner::Owner;
     #[pymodule_export]
@@ -159,13 +160,13 @@ mod _core {
     #[pymodule_export]
     use crate::program_builder::{ProgramBuilder, ProgramOperation};
     #[pymodule_export]
-    use crate::scenario::{Scenario, read_scenario};
+    use crate::scenario::Scenario;
     #[pymodule_export]
     use crate::schedule::{CheckReport, Export, Schedule};
     #[pymodule_export]
     use crate::setting::{Setting, settings};
     #[pymodule_export]
-    use crate::simulation::{SimulationResult, planner_names, simulate};
+    use crate::simulation::{SimulationResult, planner_names, play_jobs};
     #[pymodule_export]
     use crate::system::System;
     #[pymodule_export]

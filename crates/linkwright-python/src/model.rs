@@ -24,7 +24,7 @@ pub fn models() -> Vec<(String, String, u64)> {
 }
 
 /// Holds a language model, as the numbers that memory and time follow from.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.training")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Model(pub Arc<Core>);
 
@@ -49,7 +49,7 @@ impl Model {
     ///     InputError: If the text is no configuration that is read. The message names the field.
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
-    fn from_json(
+    fn from_text(
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
     ) -> PyResult<Self> {

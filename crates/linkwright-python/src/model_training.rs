@@ -30,7 +30,7 @@ pub fn order_names() -> Vec<&'static str> {
 }
 
 /// Holds a model's training by a layout: who exchanges data with whom, and the memory of each GPU.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.training")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ModelTraining {
     model: Model,

@@ -21,7 +21,7 @@ use crate::table::Table;
 use crate::worker::interruptible;
 
 /// What a run of nccl-tests measured.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.collectives")]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct NcclTestsLog(nccl_tests::NcclTestsLog);
 
@@ -34,6 +34,27 @@ impl NcclTestsLog {
 
 #[pymethods]
 impl NcclTestsLog {
+    /// Reads what nccl-tests printed.
+    ///
+    /// Args:
+    ///     text: The output of all_reduce_perf or another test; a launcher's words before a line are skipped.
+    ///     file: What errors call it.
+    ///
+    /// Raises:
+    ///     InputError: If no row can be read: of another tool, or of a run that failed before its first
+    ///         size; with the line.
+    #[staticmethod]
+    #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+    fn from_text(
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] text: String,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
+        let file = file.to_owned();
+        let read = interruptible(py, move || nccl_tests::read(&file, &text))?;
+        read.map(Self).map_err(errors::input)
+    }
+
     /// The test that ran, such as `all_reduce_perf`; None where the log does not say.
     #[getter]
     fn test(&self) -> Option<&str> {
@@ -142,27 +163,6 @@ impl NcclTestsLog {
         let (rows, gpus) = (self.0.rows.len(), self.0.gpus.len());
         format!("<NcclTestsLog: {rows} sizes on {gpus} GPUs>")
     }
-}
-
-/// Reads what nccl-tests printed.
-///
-/// Args:
-///     text: The output of all_reduce_perf or another test; what its launcher puts before lines is skipped.
-///     file: What errors call it.
-///
-/// Raises:
-///     InputError: If no row can be read: of another tool, or of a run that failed before its first
-///         size; with the line.
-#[pyfunction]
-#[pyo3(signature = (text: "str", file: "str" = "<text>"))]
-pub fn read_nccl_tests(
-    py: Python<'_>,
-    #[pyo3(from_py_with = given)] text: String,
-    #[pyo3(from_py_with = given)] file: &str,
-) -> PyResult<NcclTestsLog> {
-    let file = file.to_owned();
-    let read = interruptible(py, move || nccl_tests::read(&file, &text))?;
-    read.map(NcclTestsLog).map_err(errors::input)
 }
 
 /// What the shape of the difference between measured and expected times means, in a sentence.

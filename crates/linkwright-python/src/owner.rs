@@ -10,7 +10,7 @@ use crate::errors;
 use crate::number;
 
 /// Who asked for a job's GPUs on a live server, and for how long.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.allocation")]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Owner(pub allocation::Owner);
 

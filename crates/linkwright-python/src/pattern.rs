@@ -20,7 +20,7 @@ fn tuple_of(edge: &EdgeTraffic) -> Traffic {
 }
 
 /// Says which of a job's GPUs talk to which: MAPA's application graph.
-#[pyclass(frozen, eq, hash, module = "linkwright")]
+#[pyclass(frozen, eq, hash, module = "linkwright.allocation")]
 #[derive(PartialEq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Pattern(pub allocation::Pattern);
 

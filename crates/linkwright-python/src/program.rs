@@ -25,7 +25,7 @@ use crate::values;
 use crate::worker;
 
 /// What every rank of a job does: operations and what each of them waits for.
-#[pyclass(frozen, eq, module = "linkwright", from_py_object)]
+#[pyclass(frozen, eq, module = "linkwright.network", from_py_object)]
 #[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Program(pub Arc<program::Program>);
 

@@ -22,7 +22,7 @@ use crate::program::Program;
 const MOST_RANKS: u32 = 1 << 20;
 
 /// An operation of a program that is being built, which later ones may wait for.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.network")]
 pub struct ProgramOperation {
     /// Of which builder it is.
     of: Arc<()>,
@@ -67,7 +67,7 @@ struct Order<'py> {
 /// its GPU's copy engines let them.
 ///
 /// Sizes are bytes, or texts such as "64 MiB"; times are seconds, or texts such as "30 us".
-#[pyclass(module = "linkwright")]
+#[pyclass(module = "linkwright.network")]
 pub struct ProgramBuilder {
     identity: Arc<()>,
     name: String,

@@ -38,7 +38,7 @@ use crate::watts::{Watts, of_models};
 use crate::worker;
 
 /// A scenario as written: which system, which jobs, under which choices.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.scenario")]
 pub struct Scenario(Arc<scenario::Scenario>, Source);
 
 impl PartialEq for Scenario {
@@ -100,6 +100,21 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
+    /// Reads a scenario's TOML text; reading the files that it names is left to the caller.
+    ///
+    /// Raises:
+    ///     InputError: If the text is no scenario, with line and column.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[staticmethod]
+    #[pyo3(signature = (text: "str", file: "str" = "<text>".to_owned()), text_signature = "(text, file='<text>')")]
+    fn from_text(
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] text: String,
+        #[pyo3(from_py_with = given)] file: String,
+    ) -> PyResult<Self> {
+        Self::read(py, Source::new(file, text))
+    }
+
     /// Its name; empty where it has none.
     #[getter]
     fn name(&self) -> &str {
@@ -285,7 +300,7 @@ impl Scenario {
     ///
     /// They are `fidelity`, `protocol`, `collectives` and `seed`.
     #[getter]
-    fn play<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn play_options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         values::dictionary(py, &play_settings(&self.0.settings))
     }
 
@@ -549,7 +564,7 @@ impl Scenario {
         system: "System", jobs: "Sequence[Job]", policy: "PolicyName", *,
         progress: "Callable[[int, int, float], object] | None" = None, attribute: "bool" = false
     ))]
-    fn simulate(
+    fn play_jobs(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = given)] system: &System,
@@ -639,19 +654,4 @@ fn of_settings(
         }
     }
     error
-}
-
-/// Reads a scenario's TOML text; reading the files it names is left to the caller.
-///
-/// Raises:
-///     InputError: If the text is no scenario, with line and column.
-///     KeyboardInterrupt: Within a second of Ctrl-C.
-#[pyfunction]
-#[pyo3(signature = (text: "str", file: "str" = "<text>".to_owned()), text_signature = "(text, file='<text>')")]
-pub fn read_scenario(
-    py: Python<'_>,
-    #[pyo3(from_py_with = given)] text: String,
-    #[pyo3(from_py_with = given)] file: String,
-) -> PyResult<Scenario> {
-    Scenario::read(py, Source::new(file, text))
 }

@@ -32,7 +32,7 @@ use crate::worker::interruptible;
 /// A collective as steps per rank, to be checked, executed, timed and exported.
 ///
 /// `plan` makes one, and `from_msccl_xml` and `from_mscclpp_json` read one. Two are equal if all of their steps are.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Schedule {
     source: Arc<Source>,
@@ -89,7 +89,7 @@ impl Schedule {
 }
 
 /// A schedule in another format.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Export(export::Export);
 
@@ -117,7 +117,7 @@ impl Export {
 }
 
 /// Says what a sound schedule looks like from above.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CheckReport(Report);
 

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A setting of a scenario: what it may be, and what stands for it where it is absent.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.scenario")]
 pub struct Setting(scenario::Setting);
 
 impl Serialize for Setting {

@@ -43,7 +43,7 @@ fn no_jobs() -> PyErr {
 }
 
 /// What happened to each job under one policy.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.scenario")]
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 pub struct SimulationResult {
     policy: String,
@@ -277,7 +277,7 @@ impl SimulationResult {
         Self { policy: name, ..self.clone() }
     }
 
-    /// The whole result as JSON, which `from_json` reads back to the last bit.
+    /// The whole result as JSON, which `from_text` reads back to the last bit.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         let text = py.detach(|| serde_json::to_string(self));
         text.map_err(|error| errors::range(Diagnosis::of(error.to_string())))
@@ -289,7 +289,7 @@ impl SimulationResult {
     ///     SimulationError: If the text is none.
     #[staticmethod]
     #[pyo3(signature = (text: "str"))]
-    fn from_json(py: Python<'_>, #[pyo3(from_py_with = given)] text: &str) -> PyResult<Self> {
+    fn from_text(py: Python<'_>, #[pyo3(from_py_with = given)] text: &str) -> PyResult<Self> {
         py.detach(|| serde_json::from_str(text)).map_err(|error| {
             errors::range(
                 Diagnosis::of(format!("this is no result of this version: {error}"))
@@ -440,7 +440,7 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
     attribute: "bool" = false, precision: "PrecisionName" = "fp32"
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
-pub fn simulate(
+pub fn play_jobs(
     py: Python<'_>,
     #[pyo3(from_py_with = given)] system: &System,
     #[pyo3(from_py_with = given)] jobs: Vec<Job>,

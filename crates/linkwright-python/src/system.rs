@@ -53,7 +53,7 @@ use crate::worker::interruptible;
 /// One server stands alone. Several are on a network; a network without described servers has a
 /// node of GPUs at each port, all joined to each other. GPU ids count through the first server,
 /// then the second. Two systems are equal if their parts and the settings of their network are.
-#[pyclass(frozen, eq, hash, module = "linkwright")]
+#[pyclass(frozen, eq, hash, module = "linkwright.network")]
 #[derive(Clone)]
 pub struct System {
     cluster: Arc<Cluster>,
@@ -776,7 +776,7 @@ impl System {
         progress: "Callable[[int, int, float, int], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
-    fn replay(
+    fn play(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = given)] jobs: Vec<ClusterJob>,

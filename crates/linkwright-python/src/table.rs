@@ -65,7 +65,7 @@ pub fn missing(py: Python<'_>, error: PyErr, method: &str, packages: &str) -> Py
 /// `pyarrow.table(t)`, `polars.DataFrame(t)` and DuckDB read it without a copy; the unit of a
 /// column is its field's metadata under the key "unit". A row is a dictionary: `len(t)` counts
 /// them, iteration goes through them, and `t[0]` is the first. A notebook and `print` show them.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.scenario")]
 #[derive(PartialEq)]
 pub struct Table {
     batch: RecordBatch,

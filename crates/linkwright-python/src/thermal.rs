@@ -13,7 +13,7 @@ use crate::worker;
 /// A package: layers on one another, blocks that make heat within them, and a sink.
 ///
 /// Lengths are in mm, power in W, resistances in K/W, temperatures in degrees Celsius.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.gpu")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Floorplan(thermal::Floorplan);
 
@@ -26,7 +26,7 @@ impl Floorplan {
     ///         line and column.
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
-    fn from_toml(
+    fn from_text(
         py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
@@ -184,7 +184,7 @@ struct Of {
 /// The temperatures of a package, in degrees Celsius.
 ///
 /// It is pickled as what it was found from, and is found again when it is loaded.
-#[pyclass(frozen, module = "linkwright")]
+#[pyclass(frozen, module = "linkwright.gpu")]
 pub struct ThermalMap {
     of: Of,
     map: thermal::ThermalMap,

@@ -20,7 +20,7 @@ use crate::table::Table;
 use crate::worker::interruptible;
 
 /// How long a schedule takes on a system.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Timing {
     system: System,

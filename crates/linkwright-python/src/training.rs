@@ -48,7 +48,7 @@ pub fn neural_networks() -> Vec<(String, String, u64)> {
 }
 
 /// A network that is trained, layer by layer; numbers are of one sample.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.training")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct NeuralNetwork(pub Arc<Network>);
 
@@ -72,7 +72,7 @@ impl NeuralNetwork {
     ///     InputError: If the text is no network, or its layers do not meet, with line and column.
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
-    fn from_toml(
+    fn from_text(
         py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
@@ -236,7 +236,7 @@ fn alone(
 }
 
 /// A step of training on some GPUs of a system: what each of them computes, copies and reduces.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.training")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrainingStep {
     network: NeuralNetwork,

@@ -4,7 +4,7 @@ use linkwright::collectives::lowering::RootedTree;
 use pyo3::prelude::*;
 
 /// A spanning tree of a job's GPUs and its share of the data.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tree {
     root: usize,

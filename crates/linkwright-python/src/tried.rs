@@ -4,7 +4,7 @@ use linkwright::collectives::plan::{self as planning, Trial};
 use pyo3::prelude::*;
 
 /// An algorithm that `plan` tried, and what became of it.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tried(pub planning::Tried);
 

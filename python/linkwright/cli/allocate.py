@@ -10,7 +10,6 @@ import typer
 
 from linkwright import Allocator, Pattern, System
 from linkwright.allocation import Explanation, Match, Owner, pattern_names
-from linkwright.scenario import read_text
 from linkwright.cli import cluster, output, server
 from linkwright.cli.options import (
     BandwidthModel,
@@ -44,6 +43,7 @@ from linkwright.cli.worth import (
 )
 from linkwright.errors import printable
 from linkwright.names import PatternName
+from linkwright.scenario import read_text
 from linkwright.texts import counted
 
 

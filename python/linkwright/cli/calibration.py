@@ -7,9 +7,9 @@ from pathlib import Path
 import typer
 
 from linkwright import System, names
-from linkwright.collectives import NcclTestsLog, nccl_release
 from linkwright.cli import output
 from linkwright.cli.schedules import job_text
+from linkwright.collectives import NcclTestsLog, nccl_release
 from linkwright.errors import printable
 from linkwright.nccl_tests import (
     CalibratedTerm,

@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import System
-from linkwright.collectives import Export, Schedule, Timing
-from linkwright.scenario import read_text
 from linkwright.cli import (
     collective_runs,
     comparison,
@@ -58,8 +56,10 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import machine_of, standard_input
+from linkwright.collectives import Export, Schedule, Timing
 from linkwright.errors import printable
 from linkwright.files import LARGEST_INPUT
+from linkwright.scenario import read_text
 
 app = typer.Typer(
     help="Plan, check, run and time collectives on a job's links.", no_args_is_help=True

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from linkwright import names
-from linkwright.collectives import Schedule, reduction_names
-from linkwright.errors import CollectiveError
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among
 from linkwright.cli.schedules import (
@@ -27,6 +25,8 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size, size_text
 from linkwright.cli.standard_input import machine_of
+from linkwright.collectives import Schedule, reduction_names
+from linkwright.errors import CollectiveError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from linkwright import System, names
-from linkwright.collectives import Schedule, algorithm_descriptions, algorithm_names
-from linkwright.errors import CollectiveError
 from linkwright.cli import output
 from linkwright.cli.degraded import Without, degraded
 from linkwright.cli.error_bars import error_bars, told
@@ -35,6 +33,8 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size, size_text
 from linkwright.cli.standard_input import machine_of
+from linkwright.collectives import Schedule, algorithm_descriptions, algorithm_names
+from linkwright.errors import CollectiveError
 
 __all__ = ["compare"]
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from linkwright import System
+from linkwright.cli.schedules import gpus_of
 from linkwright.collectives import Schedule, Timing
 from linkwright.errors import CollectiveError
-from linkwright.cli.schedules import gpus_of
 
 __all__ = ["Degraded", "Without", "degraded"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright import System, names
-from linkwright.collectives import time_errors
 from linkwright.cli import output
+from linkwright.collectives import time_errors
 
 __all__ = ["error_bars", "print_legend", "shown", "told"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from linkwright import System, expect, names
-from linkwright.collectives import choice_doubts, nccl_explanation, nccl_interfaces, nccl_release
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
 from linkwright.cli.degraded import Without, degraded
@@ -32,6 +31,7 @@ from linkwright.cli.schedules import (
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import machine_of
 from linkwright.cli.verdicts import print_look, print_verdict, verdict_fields
+from linkwright.collectives import choice_doubts, nccl_explanation, nccl_interfaces, nccl_release
 from linkwright.doctor import Diagnosed, LogFiles, Question
 from linkwright.errors import printable
 from linkwright.nccl_tests import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwright.network import Fabric
 from linkwright.cli import output
 from linkwright.documents import json_text
+from linkwright.network import Fabric
 from linkwright.texts import counted
 
 __all__ = [

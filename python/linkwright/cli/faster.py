@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkwright import System, names, plan
-from linkwright.collectives import Schedule, Timing
-from linkwright.errors import CollectiveError
 from linkwright.cli.schedules import planner_names
 from linkwright.cli.sizes import size_text
+from linkwright.collectives import Schedule, Timing
+from linkwright.errors import CollectiveError
 
 __all__ = ["Faster", "faster_than"]
 

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from linkwright import GpuSystem, names
-from linkwright.errors import SimulationError, TimeLimitError
-from linkwright.gpu import GpuKernel, GpuRun, gpu_benchmarks, gpu_models
-from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.gpu_litmus import litmus
 from linkwright.cli.gpu_options import (
@@ -44,9 +41,11 @@ from linkwright.cli.runs import Wanted, save_timeline, write_played
 from linkwright.cli.standard_input import DASH, standard_input
 from linkwright.cli.traces import LIMIT, Events, Since, Until, check_events, write_events
 from linkwright.cli.traces import Limit as Rows
-from linkwright.errors import printable
+from linkwright.errors import SimulationError, TimeLimitError, printable
 from linkwright.files import LARGEST_INPUT, read_text
+from linkwright.gpu import GpuKernel, GpuRun, gpu_benchmarks, gpu_models
 from linkwright.runs.gpu.run import between_words, fields_of
+from linkwright.scenario import choice_names
 from linkwright.texts import counted, duration, percent
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def run(
     )
     check_heeded([system], shared_bandwidth, leases)
     with shown(benchmark, system.cycle) as progress:
-        found = system.run(
+        found = system.play(
             what,
             size,
             data=not timing_only,
@@ -311,7 +310,7 @@ def _compared(
 
     with shown(f"{name} {system.memory}", system.cycle) as progress:
         try:
-            run = system.run(what, size, limit=limit, progress=progress)
+            run = system.play(what, size, limit=limit, progress=progress)
         except TimeLimitError as error:
             return ComparedKernel(name, size, system, None, error.problem)
     return ComparedKernel(name, size, system, run)

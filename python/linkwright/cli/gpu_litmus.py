@@ -7,8 +7,6 @@ from typing import Annotated, Any, cast
 import typer
 
 from linkwright import GpuSystem, names
-from linkwright.gpu import gpu_litmus
-from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.gpu_options import (
     Bandwidth,
@@ -32,6 +30,8 @@ from linkwright.cli.gpu_options import (
     system_of,
 )
 from linkwright.cli.options import Json
+from linkwright.gpu import gpu_litmus
+from linkwright.scenario import choice_names
 
 TESTS = choice_names()["litmus_test"]
 

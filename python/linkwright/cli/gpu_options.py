@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from linkwright import GpuSystem, names
-from linkwright.gpu import GpuModel
-from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.options import among, gpu_ids
 from linkwright.cli.standard_input import given_machine
 from linkwright.errors import printable
 from linkwright.files import read_text
+from linkwright.gpu import GpuModel
+from linkwright.scenario import choice_names
 from linkwright.texts import duration
 
 if TYPE_CHECKING:

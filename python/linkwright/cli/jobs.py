@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from linkwright.allocation import pattern_names
-from linkwright.scenario import Job, generate_jobs, workload_names, workloads, write_jobs
 from linkwright.cli import output
 from linkwright.cli.options import Json, among, picked
 from linkwright.cli.settings import default_of, of_setting
 from linkwright.documents import json_text
+from linkwright.scenario import Job, generate_jobs, workload_names, workloads, write_jobs
 
 app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
 

@@ -8,14 +8,14 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from linkwright.errors import SimulationError
-from linkwright.gpu import GpuModel
-from linkwright.scenario import Table, choice_names
-from linkwright.training import kernel_fields, kernel_times
 from linkwright.cli import output
 from linkwright.cli.gpu_options import choice
+from linkwright.errors import SimulationError
 from linkwright.files import read_text
+from linkwright.gpu import GpuModel
+from linkwright.scenario import Table, choice_names
 from linkwright.texts import duration
+from linkwright.training import kernel_fields, kernel_times
 
 __all__ = ["Kernel", "Shapes", "print_kernels"]
 

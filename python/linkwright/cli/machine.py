@@ -10,24 +10,23 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from linkwright import System
-from linkwright.errors import FileError, MachineError
-from linkwright.gpu import GpuModel, gpu_models
-from linkwright.network import (
-    Fabric,
-    export_format_names,
-    fabric_names,
-    import_format_names,
-    read_system,
-    preset_names,
-)
 from linkwright.cli import matrix, output
 from linkwright.cli.fabric import fabric_text, print_fabric, print_paths
 from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
-from linkwright.errors import printable
+from linkwright.errors import FileError, MachineError, printable
 from linkwright.files import read_text
+from linkwright.gpu import GpuModel, gpu_models
 from linkwright.names import ImportFormatName
+from linkwright.network import (
+    Fabric,
+    export_format_names,
+    fabric_names,
+    import_format_names,
+    preset_names,
+    read_system,
+)
 from linkwright.texts import counted
 
 # The forms of a machine's text; a machine that is shown has a table, too.

@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from linkwright import System
-from linkwright.collectives import MOST_PAIRED_GPUS
 from linkwright.cli import output
 from linkwright.cli.streams import is_wide
+from linkwright.collectives import MOST_PAIRED_GPUS
 from linkwright.errors import printable
 from linkwright.names import BandwidthProfileName
 from linkwright.texts import counted

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright.scenario import choice_names
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.gpu_options import choice
+from linkwright.scenario import choice_names
 
 __all__ = [
     "Again",

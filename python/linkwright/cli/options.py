@@ -12,13 +12,13 @@ import typer
 
 from linkwright import names
 from linkwright.allocation import BandwidthFit, policy_names
-from linkwright.network import Fabric, fabric_names, preset_names
-from linkwright.scenario import choice_names
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.settings import among, of_setting
 from linkwright.cli.streams import is_quiet
 from linkwright.errors import printable
 from linkwright.files import read_text
+from linkwright.network import Fabric, fabric_names, preset_names
+from linkwright.scenario import choice_names
 from linkwright.systems import SPEED
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from linkwright.scenario import Table
 from linkwright.errors import FileError
+from linkwright.scenario import Table
 from linkwright.writing import replace_file
 
 __all__ = ["write_parquet"]

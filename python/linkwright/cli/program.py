@@ -13,11 +13,10 @@ import typer
 from typer.core import TyperGroup
 
 from linkwright import LinkwrightError
-from linkwright.errors import FileError, InputError, SweepInterruptedError
 from linkwright.cli.interruption import INTERRUPTED, TERMINATED
 from linkwright.cli.interruption import code as interruption_code
 from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
-from linkwright.errors import printable
+from linkwright.errors import FileError, InputError, SweepInterruptedError, printable
 from linkwright.extras import advice
 from linkwright.files import reading_once
 from linkwright.limits import limit_of

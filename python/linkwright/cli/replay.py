@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from linkwright.network import applications, preset_names
 from linkwright.cli import runs, traces
 from linkwright.cli.options import Json, NetworkName, RunDirectory
 from linkwright.cli.replay_systems import Settings
 from linkwright.cli.settings import default_of, of_options, of_setting, taking, value_of
 from linkwright.errors import ApplicationError
+from linkwright.network import applications, preset_names
 
 NOTHING: Mapping[str, object] = {}
 CHARTS = (".html", ".png", ".svg", ".json")

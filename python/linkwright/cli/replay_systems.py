@@ -10,10 +10,10 @@ from typing import Any
 import typer
 
 from linkwright import System
-from linkwright.errors import FileError
-from linkwright.network import fabric_names, preset_names
 from linkwright.cli.standard_input import DASH, given_machine
+from linkwright.errors import FileError
 from linkwright.files import existing, portable_name, read_text
+from linkwright.network import fabric_names, preset_names
 
 __all__ = ["Place", "Settings"]
 
@@ -95,7 +95,7 @@ class Place:
             MachineError: If a setting is out of range.
         """
         from linkwright.runs.cluster.play import SIZED
-        from linkwright.systems import fat_tree_for, read_system, network_keys
+        from linkwright.systems import fat_tree_for, network_keys, read_system
 
         keys, node = self.settings.network, self.settings.node
         if self.server is not None:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from linkwright.allocation import policy_names
-from linkwright.network import preset_names
-from linkwright.scenario import Run
 from linkwright.cli import runs, traces
 from linkwright.cli.options import (
     DaskAddress,
@@ -23,6 +21,7 @@ from linkwright.cli.options import (
     picked,
 )
 from linkwright.cli.settings import of_options, pairs
+from linkwright.network import preset_names
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_summary
@@ -31,6 +30,7 @@ from linkwright.runs.server.attribution import attribution_summary
 from linkwright.runs.server.failures import failure_summary
 from linkwright.runs.server.play import run_loaded
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.scenario import Run
 
 if TYPE_CHECKING:
     from linkwright.runs.comparison import EqualName

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright import System, names, plan
+from linkwright.cli import output
+from linkwright.cli.error_bars import error_bars, told
+from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids
+from linkwright.cli.sizes import parse_size, size_text
 from linkwright.collectives import (
     Schedule,
     Timing,
@@ -21,10 +25,6 @@ from linkwright.collectives import (
     planning_seconds,
 )
 from linkwright.errors import CollectiveError, FileError
-from linkwright.cli import output
-from linkwright.cli.error_bars import error_bars, told
-from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids
-from linkwright.cli.sizes import parse_size, size_text
 
 if TYPE_CHECKING:
     import altair as alt

@@ -19,10 +19,9 @@ import typer
 
 from linkwright import Allocator, LinkwrightError, System
 from linkwright.allocation import BandwidthFit
-from linkwright.errors import FileError
 from linkwright.cli import output
 from linkwright.cli.program import BusyError
-from linkwright.errors import printable
+from linkwright.errors import FileError, printable
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_bytes
 from linkwright.texts import counted, span
 from linkwright.writing import UnsyncedError, resolved, turn

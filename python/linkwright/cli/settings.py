@@ -12,9 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright.errors import InputError
+from linkwright.errors import InputError, did_you_mean
 from linkwright.scenario import Setting, settings
-from linkwright.errors import did_you_mean
 
 __all__ = [
     "among",

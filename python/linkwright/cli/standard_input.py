@@ -9,10 +9,10 @@ from pathlib import Path
 import typer
 
 from linkwright import System
-from linkwright.errors import FileError
-from linkwright.network import Fabric, fabric_names, read_fabric, read_system, preset_names
 from linkwright.cli import output
+from linkwright.errors import FileError
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream, read_text
+from linkwright.network import Fabric, fabric_names, preset_names, read_fabric, read_system
 
 __all__ = ["given_machine", "given_machine_or_fabric", "machine_of", "standard_input"]
 

@@ -11,7 +11,6 @@ import typer
 
 from linkwright import Allocator
 from linkwright.allocation import Owner
-from linkwright.errors import FileError, InputError
 from linkwright.cli import cluster, output, server
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.options import (
@@ -26,7 +25,7 @@ from linkwright.cli.options import (
 from linkwright.cli.owners import owner_text
 from linkwright.cli.standard_input import DASH, machine_of, standard_input
 from linkwright.cli.tables import Table
-from linkwright.errors import printable
+from linkwright.errors import FileError, InputError, printable
 
 app = typer.Typer(
     help="Show and change who holds which GPU (see allocate --state).", no_args_is_help=True

@@ -7,7 +7,6 @@ from typing import Any
 import typer
 
 from linkwright import System, names
-from linkwright.collectives import Schedule, plan_for_sizes
 from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, print_legend, shown
 from linkwright.cli.library_times import (
@@ -43,6 +42,7 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size, size_text
 from linkwright.cli.standard_input import machine_of
+from linkwright.collectives import Schedule, plan_for_sizes
 
 __all__ = ["time"]
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from linkwright.errors import FileError
 from linkwright.cli import output, runs
 from linkwright.cli.options import Json
 from linkwright.cli.schedules import Plot
+from linkwright.errors import FileError
 from linkwright.runs.thermal.run import LIMIT, steady_heat
 
 

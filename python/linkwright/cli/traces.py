@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from linkwright.network import ClusterRun
-from linkwright.scenario import Table
 from linkwright.cli import output
 from linkwright.cli.parquet import write_parquet
+from linkwright.network import ClusterRun
+from linkwright.scenario import Table
 
 __all__ = [
     "LIMIT",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright import names
-from linkwright.scenario import choice_names
 from linkwright.cli import output, runs
 from linkwright.cli.options import Json, NetworkName, among
 from linkwright.cli.parquet import write_parquet
@@ -20,6 +19,7 @@ from linkwright.cli.schedules import Plot, save_plot
 from linkwright.cli.settings import of_options, taking
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.tables import Table as PrintedTable
+from linkwright.scenario import choice_names
 
 if TYPE_CHECKING:
     from linkwright import System
@@ -116,7 +116,7 @@ def traffic(
     if parquet is not None:
         output.check_writable(parquet.parent)
     with runs.watched() as watch, of_options():
-        from linkwright.systems import read_system, network_keys
+        from linkwright.systems import network_keys, read_system
 
         joined = network_keys(network or "fat-tree")
         system = read_system({"gpus": 1}, network={**joined, **settings.network})

@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from linkwright import train, train_model
-from linkwright.errors import FileError
-from linkwright.network import read_system
-from linkwright.scenario import choice_names
-from linkwright.training import models, neural_networks
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.kernels import Kernel, Shapes, print_kernels
@@ -60,11 +56,14 @@ from linkwright.cli.options import (
 )
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
-from linkwright.errors import SimulationError
-from linkwright.kernel_traces import MeasuredKernels, read_kernel_trace, name_of
+from linkwright.errors import FileError, SimulationError
+from linkwright.kernel_traces import MeasuredKernels, name_of, read_kernel_trace
 from linkwright.model_training import is_model
+from linkwright.network import read_system
 from linkwright.recipes import LIBRARY, SHARED_MEMORY, communications
 from linkwright.runs.measured import measured_sheets
+from linkwright.scenario import choice_names
+from linkwright.training import models, neural_networks
 
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from linkwright.collectives import nccl_graph_file
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers
 from linkwright.cli.schedules import Gpus, On, gpus_of, job_text, named_gpus, network_notes
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import machine_of
+from linkwright.collectives import nccl_graph_file
 from linkwright.nccl_tuner import LARGEST
 from linkwright.nccl_tuning import TunedRow, Tuning, tune_nccl
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright.collectives import expect_all_to_allv
 from linkwright.byte_matrices import read_byte_matrix
 from linkwright.cli import output
 from linkwright.cli.degraded import Without, degraded
@@ -26,6 +25,7 @@ from linkwright.cli.options import Json, MachineName, NetworkName, Servers
 from linkwright.cli.schedules import Gpus, On, gpus_of, job_text, named_gpus, network_notes
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import machine_of
+from linkwright.collectives import expect_all_to_allv
 
 __all__ = ["all_to_allv"]
 

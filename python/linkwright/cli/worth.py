@@ -6,10 +6,10 @@ import math
 
 from linkwright import System
 from linkwright.allocation import Explanation, Match
-from linkwright.collectives import bus_factor, packing_rate
-from linkwright.errors import CollectiveError
 from linkwright.cli import output
 from linkwright.cli.tables import Table
+from linkwright.collectives import bus_factor, packing_rate
+from linkwright.errors import CollectiveError
 
 __all__ = [
     "cells",

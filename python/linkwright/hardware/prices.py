@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright.gpu import GpuModel, gpu_models
-from linkwright.network import preset_names
 from linkwright.errors import InputError, MachineError, did_you_mean, printable
 from linkwright.files import LARGEST_TEXT, PathOrName, decode, path_of, read_bytes
+from linkwright.gpu import GpuModel, gpu_models
 from linkwright.hardware.bill import PARTS, UNNAMED, Bill
+from linkwright.network import preset_names
 
 __all__ = ["Cost", "Price", "Prices", "busy_power", "read_prices"]
 

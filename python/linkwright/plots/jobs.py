@@ -10,10 +10,10 @@ from typing import Literal
 
 import altair as alt
 
-from linkwright.scenario import SimulationResult, workload_names
 from linkwright.drawing import machine_drawing
 from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, boxes, inline_chart, rounded
 from linkwright.plots.shapes import WIDTH, among, shares_by_time
+from linkwright.scenario import SimulationResult, workload_names
 from linkwright.summaries.links import Day, Direction, link_use
 from linkwright.summaries.policies import held_rows, job_rows, time_unit
 

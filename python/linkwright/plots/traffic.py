@@ -6,8 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from linkwright.scenario import Table
 from linkwright.plot import BLUE, GREY, ORANGE, inline_chart, rounded
+from linkwright.scenario import Table
 
 __all__ = ["latency_by_load"]
 

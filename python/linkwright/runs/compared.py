@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System
-from linkwright.scenario import program_speedups
 from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.heat import PackageHeat, heat_section, heat_sheets, heat_summary, heat_table
 from linkwright.runs.left_out import OF_FLOWS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
+from linkwright.scenario import program_speedups
 from linkwright.summaries.energy import Energy, energy_note
 from linkwright.summaries.known_error import KnownError
 from linkwright.texts import duration, energy

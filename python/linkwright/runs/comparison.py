@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Literal
 
 from linkwright import System
-from linkwright.scenario import SimulationResult
 from linkwright.arguments import (
     callback,
     mapping_of,
@@ -45,6 +44,7 @@ from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.variants import errors_of, notes_of, play_variants
 from linkwright.runs.worth.play import compare_over_seeds
 from linkwright.runs.worth.run import Worth
+from linkwright.scenario import SimulationResult
 from linkwright.summaries.energy import Energy, Watts
 from linkwright.summaries.measures import gpus_in_order
 from linkwright.sweeps import Workers

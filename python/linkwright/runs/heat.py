@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright import System
 from linkwright.gpu import ThermalMap
-from linkwright.scenario import observed_heat
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.run import Section, Sheet
 from linkwright.runs.scenarios import ScenarioFile
+from linkwright.scenario import observed_heat
 from linkwright.summaries.energy import Span, Watts
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwright import System, __version__
-from linkwright.scenario import Job
 from linkwright.files import PathOrName, portable_name, sha256
 from linkwright.runs.scenarios import ScenarioFile
+from linkwright.scenario import Job
 
 __all__ = ["manifest_of", "of_comparison", "of_programs", "of_trace"]
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linkwright.network import ClusterRun
-from linkwright.scenario import Table
 from linkwright.runs.timeline import Arrow, Slice, Timeline, Track, whole_nanoseconds
+from linkwright.scenario import Table
 
 __all__ = ["rank_timeline", "rank_timeline_kept"]
 

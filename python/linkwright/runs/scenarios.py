@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import System
-from linkwright.scenario import Scenario
 from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import (
     LARGEST_TEXT,
@@ -23,6 +22,7 @@ from linkwright.files import (
     sha256,
 )
 from linkwright.programs import refuse_other_formats, trace_of, with_notes
+from linkwright.scenario import Scenario
 from linkwright.summaries.energy import Watts
 
 __all__ = [
@@ -127,7 +127,9 @@ class ScenarioFile:
         return {"file": portable_name(name), "sha256": sha256(self.files[name])}
 
 
-def read_scenario_file(path: PathOrName, settings: Mapping[str, object] | None = None) -> ScenarioFile:
+def read_scenario_file(
+    path: PathOrName, settings: Mapping[str, object] | None = None
+) -> ScenarioFile:
     """Reads a scenario and the files that it names, which are relative to it.
 
     Args:

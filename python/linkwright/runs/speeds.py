@@ -6,11 +6,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 
 from linkwright import System
-from linkwright.gpu import GpuModel
-from linkwright.scenario import Job, Scenario
 from linkwright.errors import MachineError
+from linkwright.gpu import GpuModel
 from linkwright.runs.scenarios import ScenarioFile
 from linkwright.runs.variants import path_values
+from linkwright.scenario import Job, Scenario
 from linkwright.systems import read_system
 
 __all__ = ["OWN_SPEED", "are_known", "own_speed_of", "warnings_of"]

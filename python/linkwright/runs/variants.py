@@ -8,9 +8,9 @@ from concurrent.futures import Executor
 from typing import Any
 
 from linkwright import System
-from linkwright.network import preset_names
 from linkwright.errors import FileError
 from linkwright.files import PathOrName, existing, is_read_once, lasting
+from linkwright.network import preset_names
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, assumed_of_network
 from linkwright.summaries.energy import Watts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from linkwright import System
-from linkwright.scenario import Job, Scenario
 from linkwright.names import FidelityName
+from linkwright.scenario import Job, Scenario
 from linkwright.summaries.measured_days import Interval, JobKind, interval
 
 __all__ = ["KnownError", "error_of_programs", "known_errors"]
@@ -109,7 +109,7 @@ def known_errors(played: Iterable[tuple[System, Scenario, Sequence[Job]]]) -> li
 
 def _error_of(system: System, scenario: Scenario, jobs: Sequence[Job]) -> KnownError | None:
     if scenario.kind == "programs":
-        protocol = scenario.play.get("collectives", {}).get("protocol", "mpi")
+        protocol = scenario.play_options.get("collectives", {}).get("protocol", "mpi")
         return error_of_programs(system, scenario.fidelity, protocol)
     if scenario.run_time != "played" or scenario.fidelity == "packet":
         return None

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.scenario import SimulationResult, policy_speedups
 from linkwright.quartiles import Quartiles
+from linkwright.scenario import SimulationResult, policy_speedups
 
 __all__ = [
     "NOTHING_DIFFERS",

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import __version__
-from linkwright.network import Program
 from linkwright.errors import FileError, LinkwrightError
+from linkwright.network import Program
 from linkwright.traces.events import Record
 
 __all__ = ["write_archive"]

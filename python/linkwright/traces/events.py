@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from linkwright.network import Program
 from linkwright.errors import SimulationError
+from linkwright.network import Program
 
 __all__ = ["LOOPS", "NO_ROOT", "Record", "records_of"]
 

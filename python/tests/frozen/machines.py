@@ -10,8 +10,8 @@ from frozen.captured import Captured, Case
 from frozen.names import PRESETS
 from frozen.tables import ROOT, matrix, of_rows, of_table
 from linkwright import LinkwrightError, System
-from linkwright.network import Fabric, read_system
 from linkwright.names import BandwidthProfileName
+from linkwright.network import Fabric, read_system
 
 __all__ = ["CLUSTERS", "cases", "cluster", "tables_of_machine"]
 

@@ -10,7 +10,7 @@ from frozen.captured import Captured, Case
 from frozen.names import POLICIES
 from frozen.tables import ROOT, of_rows, of_table
 from linkwright import System
-from linkwright.scenario import Job, SimulationResult, generate_jobs, play_mix, play_jobs
+from linkwright.scenario import Job, SimulationResult, generate_jobs, play_jobs, play_mix
 
 __all__ = ["cases", "tables_of_results"]
 

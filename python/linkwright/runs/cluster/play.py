@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import System
-from linkwright.network import ClusterJob, ClusterRun, mapping_from_text
 from linkwright.arguments import (
     callback,
     mapping_of,
@@ -21,6 +20,7 @@ from linkwright.arguments import (
 )
 from linkwright.errors import ArgumentError, SimulationError, given, printable
 from linkwright.files import PathOrName, portable_name, reading_once
+from linkwright.network import ClusterJob, ClusterRun, mapping_from_text
 from linkwright.programs import MAPPINGS, mapping_text, read_program_with_notes, with_notes
 from linkwright.runs.cluster.attribution import attribute_programs
 from linkwright.runs.cluster.run import Replay
@@ -38,7 +38,7 @@ from linkwright.runs.scenarios import (
 from linkwright.runs.timeline import told_of_cut
 from linkwright.systems import fat_tree_for, read_system
 
-__all__ = ["MAPPINGS", "SIZED", "replay_loaded", "play_programs", "play_trace"]
+__all__ = ["MAPPINGS", "SIZED", "play_programs", "play_trace", "replay_loaded"]
 
 SIZED = (
     "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
@@ -251,7 +251,7 @@ def replay_loaded(
     try:
         run = system.play(
             jobs,
-            **scenario.play,
+            **scenario.play_options,
             **(events or {}),
             timeline=timeline,
             progress=_telling(name, progress),
@@ -262,7 +262,9 @@ def replay_loaded(
     notes = [*notes, *told_of(system), *run.notes, *unused_network(system, run.mapping), *_cut(run)]
     rows = zip(run.mapping, run.jobs(), strict=True)
     spans = [(sorted(set(gpus)), row["start"], row["end"]) for gpus, row in rows]
-    slowdowns = attribute_programs(name, system, jobs, run, scenario.play) if attribute else None
+    slowdowns = (
+        attribute_programs(name, system, jobs, run, scenario.play_options) if attribute else None
+    )
     heat = heat_of(loaded, system, spans)
     return Replay(name, system, jobs, run, manifest, notes, heat, slowdowns)
 

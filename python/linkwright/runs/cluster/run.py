@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright import System
-from linkwright.network import ClusterJob, ClusterRun
-from linkwright.scenario import Table
 from linkwright.files import portable_name
+from linkwright.network import ClusterJob, ClusterRun
 from linkwright.runs.busiest import busiest_sheet, levels_sheet
 from linkwright.runs.cluster.attribution import ProgramsAttribution
 from linkwright.runs.heat import (
@@ -28,6 +27,7 @@ from linkwright.runs.server.attribution import (
     attribution_summary,
 )
 from linkwright.runs.timeline import Timeline
+from linkwright.scenario import Table
 from linkwright.summaries.known_error import KnownError, error_of_programs
 from linkwright.summaries.links import LinkLoads
 from linkwright.summaries.programs import busiest_links, job_summaries

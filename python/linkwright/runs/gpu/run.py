@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linkwright import GpuSystem, __version__
-from linkwright.gpu import GpuRun
-from linkwright.scenario import Table
 from linkwright.files import sha256
+from linkwright.gpu import GpuRun
 from linkwright.runs.machine import machine_section
 from linkwright.runs.run import Run, Section, Sheet
+from linkwright.scenario import Table
 from linkwright.texts import counted, duration, percent
 
 if TYPE_CHECKING:

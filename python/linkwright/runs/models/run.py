@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System
-from linkwright.training import Model, ModelTraining
 from linkwright.runs.measured import measured_sheets
 from linkwright.runs.models import sheets
 from linkwright.runs.models.step import in_full
@@ -15,6 +14,7 @@ from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.systems import system_words
 from linkwright.texts import counted, data, duration
+from linkwright.training import Model, ModelTraining
 
 if TYPE_CHECKING:
     import pyarrow as pa

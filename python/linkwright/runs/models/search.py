@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from linkwright import System
-from linkwright.training import LayoutSearch, LayoutStep, ModelTraining
 from linkwright.runs.models.step import parts_of, play
+from linkwright.training import LayoutSearch, LayoutStep, ModelTraining
 
 __all__ = ["RankedLayout", "SearchedLayouts", "best_layouts"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from linkwright import System
 from linkwright.network import ClusterJob, ClusterRun
-from linkwright.training import LayoutStep, ModelTraining
 from linkwright.step_errors import interval_of
 from linkwright.summaries.energy import Energy, energy_of
+from linkwright.training import LayoutStep, ModelTraining
 
 __all__ = ["ModelStep", "in_full", "parts_of", "play", "play_layout"]
 

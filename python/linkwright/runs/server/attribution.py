@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from linkwright.scenario import SimulationResult
 from linkwright.runs.run import Section, Sheet
 from linkwright.runs.server.links import of_policies
+from linkwright.scenario import SimulationResult
 from linkwright.summaries.attribution import (
     Attributed,
     Gain,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System
-from linkwright.scenario import SimulationResult, Table
 from linkwright.runs.busiest import busiest_sheet, levels_sheet
 from linkwright.runs.run import Section, Sheet
+from linkwright.scenario import SimulationResult, Table
 from linkwright.summaries.links import LinkLoads
 from linkwright.summaries.programs import busiest_links
 

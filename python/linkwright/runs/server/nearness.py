@@ -7,9 +7,9 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System
-from linkwright.scenario import SimulationResult
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.run import Sheet
+from linkwright.scenario import SimulationResult
 from linkwright.texts import percent
 
 if TYPE_CHECKING:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from linkwright import System
 from linkwright.allocation import policy_names
-from linkwright.errors import AllocationError
-from linkwright.scenario import Job, Scenario, SimulationResult
 from linkwright.arguments import callback, mapping_of, taking, texts, truth, whole
-from linkwright.errors import SimulationError
+from linkwright.errors import AllocationError, SimulationError
 from linkwright.files import PathOrName, reading_once
 from linkwright.hardware import Prices
 from linkwright.names import PolicyName
@@ -26,6 +24,7 @@ from linkwright.runs.scenarios import (
 )
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.timeline import told_of_cut
+from linkwright.scenario import Job, Scenario, SimulationResult
 from linkwright.summaries.energy import Energy, Watts, energy_of, spans_of
 from linkwright.summaries.known_error import known_errors
 from linkwright.summaries.policies import job_rows
@@ -35,8 +34,8 @@ __all__ = [
     "check_policies",
     "heats_of",
     "observed",
-    "run_loaded",
     "play_mix",
+    "run_loaded",
     "simulated",
 ]
 
@@ -108,9 +107,7 @@ def run_loaded(
     """
     scenario = loaded.scenario
     if scenario.kind != "mix":
-        raise SimulationError(
-            f"`{loaded.path.name}` runs programs, and which play_programs plays"
-        )
+        raise SimulationError(f"`{loaded.path.name}` runs programs, and which play_programs plays")
     system, jobs, notes = loaded.build()
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
     results = [

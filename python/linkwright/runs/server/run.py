@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright import System, __version__
-from linkwright.scenario import Job, Scenario, SimulationResult
 from linkwright.quartiles import Quartiles
 from linkwright.runs.bills import Bills
 from linkwright.runs.columns import Column, arrow_table
@@ -34,6 +33,7 @@ from linkwright.runs.server.links import link_sections, link_summary, link_table
 from linkwright.runs.server.nearness import nearness_sheets, nearness_tables
 from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
+from linkwright.scenario import Job, Scenario, SimulationResult
 from linkwright.summaries.energy import Energy, energy_note
 from linkwright.summaries.fragments import Fragments, fragments
 from linkwright.summaries.known_error import KnownError

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from linkwright.scenario import settings
 from linkwright.errors import SimulationError, did_you_mean
+from linkwright.scenario import settings
 
 __all__ = ["Varied", "in_step", "more_never_hurts", "varied"]
 

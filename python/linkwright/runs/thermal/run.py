@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import __version__
-from linkwright.gpu import Floorplan, ThermalMap
-from linkwright.scenario import Table
 from linkwright.arguments import real, taking, text, whole
 from linkwright.files import (
     LARGEST_TEXT,
@@ -19,7 +17,9 @@ from linkwright.files import (
     reading_once,
     sha256,
 )
+from linkwright.gpu import Floorplan, ThermalMap
 from linkwright.runs.run import Best, Run, Section, Sheet
+from linkwright.scenario import Table
 
 __all__ = ["LIMIT", "Heat", "steady_heat"]
 

@@ -9,9 +9,9 @@ from typing import Any
 from linkwright import System
 from linkwright.collectives import MOST_PLANNED_GPUS
 from linkwright.network import ClusterJob, ClusterRun
-from linkwright.training import TrainingStep
 from linkwright.recipes import LIBRARY, Recipe
 from linkwright.summaries.steps import Parts, parts_of
+from linkwright.training import TrainingStep
 
 __all__ = ["LARGEST_SCALING", "Played", "play_step"]
 

@@ -9,7 +9,6 @@ from statistics import fmean
 from typing import Any
 
 from linkwright import System
-from linkwright.scenario import Job
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
 from linkwright.hardware import Prices, bill_of
@@ -30,6 +29,7 @@ from linkwright.runs.variants import (
 )
 from linkwright.runs.worth.machines import bought
 from linkwright.runs.worth.run import FirstDay, Worth
+from linkwright.scenario import Job
 from linkwright.summaries.energy import Watts, energy_in, spans_of
 from linkwright.summaries.links import Day
 from linkwright.sweeps import Workers

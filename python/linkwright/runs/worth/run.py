@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright import System, __version__
-from linkwright.scenario import Scenario
 from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.heat import PackageHeat, maps_of
@@ -21,6 +20,7 @@ from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
 from linkwright.runs.worth.heat import mean_sheets, mean_summary, runs_table
 from linkwright.runs.worth.machines import Equal
+from linkwright.scenario import Scenario
 from linkwright.summaries.energy import energy_in, energy_note
 from linkwright.summaries.intervals import estimate
 from linkwright.summaries.known_error import KnownError

@@ -8,7 +8,6 @@ from functools import cache
 from statistics import geometric_mean
 
 from linkwright import System
-from linkwright.training import NeuralNetwork
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.allocations import MACHINES, unique
@@ -17,6 +16,7 @@ from linkwright.studies.blink.measure import BASELINES, OF_ITS_TIME, Progress, n
 from linkwright.studies.blink.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.summaries.steps import collectives_of
+from linkwright.training import NeuralNetwork
 
 __all__ = ["Saved", "Step", "end_to_end", "saved", "step_on"]
 

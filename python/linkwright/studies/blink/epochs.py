@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from linkwright import System
-from linkwright.training import NeuralNetwork
 from linkwright.recipes import LIBRARY, Recipe
 from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.blink.measure import BASELINES, Progress
 from linkwright.studies.blink.published import benchmarks
 from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.training import NeuralNetwork
 
 __all__ = ["epochs"]
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linkwright import System
-from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.names import ServerChoiceName
+from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.studies.blink.allocations import MACHINES
 from linkwright.studies.blink.measure import OF_ITS_TIME, Progress, timed
 from linkwright.studies.blink.published import published

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import cache
 
 from linkwright import System
-from linkwright.training import NeuralNetwork
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.end_to_end import Step
@@ -17,6 +16,7 @@ from linkwright.studies.blink.published import published
 from linkwright.studies.blink.servers import MACHINE, PLACEMENTS, RIVALS
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.summaries.steps import collectives_of
+from linkwright.training import NeuralNetwork
 
 __all__ = ["one_interface", "training_on_two_servers"]
 

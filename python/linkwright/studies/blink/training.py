@@ -9,8 +9,8 @@ from statistics import fmean
 import pyarrow
 
 from linkwright import System
-from linkwright.scenario import workloads
 from linkwright.names import AlgorithmName
+from linkwright.scenario import workloads
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.measure import (
     BASELINES,

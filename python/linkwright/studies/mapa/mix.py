@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from linkwright import System
-from linkwright.scenario import Job, SimulationResult, generate_jobs, play_jobs
 from linkwright.names import PolicyName
+from linkwright.scenario import Job, SimulationResult, generate_jobs, play_jobs
 from linkwright.studies.mapa.readings import LARGEST, Reading, as_read, jobs_of, networks
 from linkwright.summaries.policies import job_rows
 

@@ -12,9 +12,9 @@ from statistics import median
 from typing import Any
 
 from linkwright import System
-from linkwright.scenario import generate_jobs
 from linkwright.names import PatternName
 from linkwright.quartiles import Quartiles
+from linkwright.scenario import generate_jobs
 from linkwright.studies.mapa.mix import POLICIES, Progress, played
 from linkwright.studies.mapa.readings import JOBS, LARGEST, Reading, as_read, networks
 from linkwright.studies.tables import Cell, Section, StudyTable

@@ -15,8 +15,8 @@ from typing import Any, Literal, cast
 import pyarrow
 
 from linkwright.allocation import published_effective_bandwidth
-from linkwright.scenario import Job, generate_jobs, workload_names, workloads
 from linkwright.names import DisciplineName, PatternName, RunTimeName, WorkloadName
+from linkwright.scenario import Job, generate_jobs, workload_names, workloads
 from linkwright.studies.mapa.published import published
 
 __all__ = [

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from linkwright import Allocator, Pattern, System
 from linkwright.allocation import profile_sensitivity
-from linkwright.scenario import Job, workload_names
 from linkwright.recipes import LIBRARY, Recipe, read_network
 from linkwright.runs.training.play import play_step
+from linkwright.scenario import Job, workload_names
 from linkwright.sensitivity import ends_of
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import Reading, as_read

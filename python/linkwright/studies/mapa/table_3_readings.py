@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from linkwright import System
-from linkwright.scenario import SimulationResult
 from linkwright.names import PolicyName
+from linkwright.scenario import SimulationResult
 from linkwright.studies.mapa.mix import POLICIES, Progress, played
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import READINGS, Reading, every_reading, jobs_of

@@ -7,8 +7,8 @@ from itertools import combinations
 from statistics import correlation, fmean
 
 from linkwright import Allocator, Pattern, System, expect
-from linkwright.scenario import Job
 from linkwright.names import WorkloadName
+from linkwright.scenario import Job
 from linkwright.studies.mapa.mix import Run
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import Reading, as_read

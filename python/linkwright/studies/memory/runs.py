@@ -94,7 +94,7 @@ def measure(
         write_lease=write_lease,
         code=False,
     )
-    run = system.run(cast("names.BenchmarkName", benchmark), size, data=data, limit=LIMIT)
+    run = system.play(cast("names.BenchmarkName", benchmark), size, data=data, limit=LIMIT)
     steps = list(run.steps())
     channels = list(run.channels())
 

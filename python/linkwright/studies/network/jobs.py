@@ -10,9 +10,9 @@ from typing import cast
 import pyarrow
 
 from linkwright import System
+from linkwright.names import ApplicationName
 from linkwright.network import ClusterJob, Program, applications
 from linkwright.scenario import random_mixes
-from linkwright.names import ApplicationName
 from linkwright.studies.network.published import published
 from linkwright.studies.network.settings import Setting, cluster
 

@@ -18,8 +18,8 @@ from statistics import fmean
 import pyarrow
 
 from linkwright import System, train
-from linkwright.network import ClusterJob, Program
 from linkwright.names import FidelityName
+from linkwright.network import ClusterJob, Program
 from linkwright.studies.pcie.layouts import HEADER, ON_DIE, PAYLOAD
 from linkwright.studies.pcie.published import published
 from linkwright.studies.pcie.runs import SPANS, done_within

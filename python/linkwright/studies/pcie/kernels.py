@@ -84,7 +84,7 @@ def _run(benchmark: BenchmarkName, size: int) -> tuple[int, float]:
     """Bytes copied in, and microseconds of kernels: without copies, and without writing back."""
     # The time is the same with data, and is found sooner without. Code that is known is in the
     # caches of instructions, as in the many launches of an application that runs on and on.
-    run = GpuSystem("r9-nano", gpus=1, code=False).run(benchmark, size, data=False)
+    run = GpuSystem("r9-nano", gpus=1, code=False).play(benchmark, size, data=False)
     copied = sum(row["copied_in"] for row in run.channels()) * LINE
     seconds = sum(row["time"] for row in run.steps() if row["step"] == "kernel")
     return copied, round(seconds * 1e6, 6)

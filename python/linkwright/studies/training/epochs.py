@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from statistics import median
 
-from linkwright.network_training import training_terms
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK, half
 from linkwright.studies.training.predicted import FIRST, Predicted, predict
 from linkwright.studies.training.published import Epoch, epochs
 from linkwright.studies.training.terms import values
+from linkwright.training import training_terms
 
 __all__ = ["Found", "Progress", "breakdown", "calibration", "find", "scaling"]
 

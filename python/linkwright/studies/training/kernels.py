@@ -45,7 +45,7 @@ class Agreement:
 def compared(benchmark: BenchmarkName, size: int, bandwidth: float) -> Agreement:
     """Runs a kernel on all GPUs of a package."""
     system = GpuSystem(gpus=GPUS, memory=SHARED_MEMORY, shared_bandwidth=bandwidth, code=False)
-    run = system.run(benchmark, size, data=False)
+    run = system.play(benchmark, size, data=False)
     channels = list(run.channels())
     read, written = (sum(row[what] for row in channels) * LINE for what in ("reads", "writes"))
     training = system.shared_time(read // GPUS, written // GPUS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from statistics import median
 
-from linkwright.training import TrainingStep
 from linkwright.errors import OutOfMemoryError
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK
 from linkwright.studies.training.published import memory, published
 from linkwright.studies.training.volta import LARGE, SYSTEM
 from linkwright.studies.training.workloads import gpus_of, loaded, machine
+from linkwright.training import TrainingStep
 
 __all__ = ["memories"]
 

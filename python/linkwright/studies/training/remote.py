@@ -39,7 +39,7 @@ def product(edge: int, remote: tuple[str, ...]) -> Product:
     """A product on the first of two GPUs, with some matrices in the other's memory."""
     # Of code no GPU reads another's copy, and the memory study leaves it out, too.
     system = GpuSystem(gpus=2, memory="rdma", distribution="first", remote=remote, code=False)
-    run = system.run("mm", edge, data=False)
+    run = system.play("mm", edge, data=False)
     return Product(run.kernel_time, run.remote_accesses)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from statistics import mean
 
-from linkwright.training import NeuralNetwork, training_terms
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.tables import Cell, Section, StudyTable
@@ -13,6 +12,7 @@ from linkwright.studies.training.predicted import FIRST
 from linkwright.studies.training.published import published, rows
 from linkwright.studies.training.terms import changed, values
 from linkwright.studies.training.workloads import gpus_of, machine
+from linkwright.training import NeuralNetwork, training_terms
 
 __all__ = ["DATASETS", "SYSTEMS", "WAYS", "mechanisms", "speed", "step_time"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from linkwright.network_training import training_terms
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training import shared, volta
 from linkwright.studies.training.constants import constants
@@ -13,6 +12,7 @@ from linkwright.studies.training.epochs import Found
 from linkwright.studies.training.predicted import Predicted, predict
 from linkwright.studies.training.published import Epoch, contradictions, memory, published, rows
 from linkwright.studies.training.workloads import WORKLOADS, loaded
+from linkwright.training import training_terms
 
 __all__ = ["against_itself", "statements", "weights"]
 

@@ -74,5 +74,5 @@ def _fetched(
 def tiled_time(edge: int, tile: int, depth: int, remote: tuple[str, ...]) -> tuple[float, int]:
     """Gives the seconds of the kernel on the first of two GPUs, and lines that cross its link."""
     system = GpuSystem(gpus=2, memory="rdma", distribution="first", remote=remote, code=False)
-    run = system.run(tiled(edge, tile, depth), data=False)
+    run = system.play(tiled(edge, tile, depth), data=False)
     return run.kernel_time, run.remote_accesses

@@ -11,12 +11,12 @@ from statistics import median
 from typing import cast
 
 from linkwright import System
-from linkwright.training import NeuralNetwork, TrainingStep, training_terms
 from linkwright.errors import OutOfMemoryError
 from linkwright.names import OptimizerName, PrecisionName
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK
 from linkwright.studies.training.terms import changed
+from linkwright.training import NeuralNetwork, TrainingStep, training_terms
 
 __all__ = ["Compared", "Measured", "compared", "errors", "measured", "today"]
 

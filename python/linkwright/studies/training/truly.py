@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache
 
 from linkwright import GpuSystem, System
-from linkwright.training import NeuralNetwork
 from linkwright.errors import OutOfMemoryError
 from linkwright.recipes import SHARED, SHARED_MEMORY, Recipe
 from linkwright.runs.training.play import Played, play_step
@@ -14,6 +13,7 @@ from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.kernels import agreement
 from linkwright.studies.training.predicted import SECOND
 from linkwright.studies.training.workloads import WORKLOADS, gpus_of, loaded, machine
+from linkwright.training import NeuralNetwork
 
 __all__ = ["BANDWIDTHS", "NETWORKS", "least_bandwidth", "truly_shared"]
 

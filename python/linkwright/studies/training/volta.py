@@ -6,7 +6,6 @@ from functools import cache
 from statistics import median
 from typing import Any
 
-from linkwright.network_training import training_terms
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.tables import Cell, Section, StudyTable
@@ -16,6 +15,7 @@ from linkwright.studies.training.predicted import SECOND, play
 from linkwright.studies.training.published import published, rows
 from linkwright.studies.training.terms import changed, values
 from linkwright.studies.training.workloads import loaded, machine
+from linkwright.training import training_terms
 
 __all__ = [
     "LARGE",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from linkwright import System
-from linkwright.training import NeuralNetwork
 from linkwright.studies.training.numbering import preset_gpus
+from linkwright.training import NeuralNetwork
 
 __all__ = ["PRESETS", "WORKLOADS", "Workload", "gpus_of", "loaded", "machine"]
 
