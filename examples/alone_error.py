@@ -1,8 +1,8 @@
 """Plays one iteration of a job alone on idle links, by each fidelity, beside `collective time`.
 
-As fluids and as flows an all-reduce is a kernel of NCCL's and takes what `collective time` says; as
-packets it is messages under an MPI library's protocol. `python examples/alone_error.py` with the
-names of servers plays these; docs/concepts/run-time.md has those of
+As fluids and as flows an all-reduce is a kernel of NCCL's and takes the time that `collective time`
+says. As packets it is messages under an MPI library's protocol. `python examples/alone_error.py`
+with the names of servers plays these; docs/concepts/run-time.md has those of
 
     python examples/alone_error.py dgx1-v100 dgx2 dgx-a100 hgx-h100 pcie-tree-4 4x-l40s-pcie
 """
@@ -28,7 +28,7 @@ BYTES = {
 def communicating(
     system: System, workload: WorkloadName, planner: PlannerName, fidelity: FidelityName
 ) -> float:
-    """How long an iteration is longer than that of a job of one GPU, which reduces nothing."""
+    """Says how much longer an iteration is than in a job of one GPU, which reduces nothing."""
     one, all_gpus = (
         play_jobs(
             system,

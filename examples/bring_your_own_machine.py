@@ -15,7 +15,7 @@ GPU3    NODE    NODE    NV12     X      0-31            0
 
 
 def nvlink_islands(machine: System) -> list[list[int]]:
-    """The GPUs in groups that NVLinks join, lowest ids first."""
+    """Returns the GPUs in groups that NVLinks join, lowest ids first."""
     labels = [[label for label, _ in row] for row in machine.gpu_matrix()]
     islands: list[list[int]] = []
     unseen = set(range(machine.gpu_count))

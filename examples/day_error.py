@@ -1,7 +1,8 @@
 """Plays the two example days, shorter, as fluids and as flows, and tells how far they are apart.
 
-Jobs are of the workloads that train a net, have that many iterations, and come as much sooner, so
-that they fill the servers as those of a day do. docs/concepts/run-time.md has what these print:
+Jobs are of the workloads that train a net, and have that many iterations. They come as much sooner,
+so that they fill the servers as the jobs of a day do. The page docs/concepts/run-time.md has the
+figures that these print:
 
     python examples/day_error.py shared-server.toml 40 30
     python examples/day_error.py shared-cluster.toml 40 10
@@ -32,7 +33,7 @@ def played(scenario: Scenario, fidelity: FidelityName) -> pyarrow.Table:
 
 
 def job_time(jobs: pyarrow.Table) -> float:
-    """The mean time from a job's arrival to its end."""
+    """Returns the mean time from a job's arrival to its end."""
     return mean(map(sum, zip(jobs["wait"].to_pylist(), jobs["run_time"].to_pylist(), strict=True)))
 
 

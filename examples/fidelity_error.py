@@ -1,9 +1,9 @@
 """Plays small random mixes of jobs by each fidelity, and tells how far they are apart.
 
-In each mix the jobs fill a server together, or the servers of a fat-tree. Of `host` they copy their
-images from the host, so that they meet on its links; of `trees` they move much, and meet where the
-NVLinks of a job's GPUs do not join them; of `clusters` they have GPUs of several servers, and meet
-at interfaces, too. docs/concepts/run-time.md has what these print:
+In each mix the jobs fill a server together, or the servers of a fat-tree. In `host` they copy their
+images from the host, so that they meet on its links. In `trees` they move much, and meet where the
+NVLinks of a job's GPUs do not join them. In `clusters` they have GPUs of several servers, and meet
+at interfaces, too. docs/concepts/run-time.md has the figures that these print:
 
     python examples/fidelity_error.py 20
     python examples/fidelity_error.py 21 trees
@@ -26,7 +26,7 @@ from linkwright.scenario import Job, play_jobs
 
 @dataclass(frozen=True)
 class Where:
-    """What jobs run on, and how.
+    """Says which servers jobs run on, and how.
 
     Attributes:
         server: A server's name.
@@ -45,14 +45,14 @@ class Where:
     host_copies: bool = False
 
     def system(self) -> System:
-        """The servers, joined."""
+        """Returns the servers, joined."""
         network = {"kind": "fat-tree", "bandwidth": "11.9 GB/s"} if self.servers > 1 else None
         return System(self.server, self.servers, network=network)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mixes.
+    """Describes a kind of mixes.
 
     Attributes:
         where: What they run on, in turns.

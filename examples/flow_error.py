@@ -9,7 +9,7 @@ The ranges that results of the flow model print are those of these six, which ta
     python examples/flow_error.py other-networks 64 256
     python examples/flow_error.py servers
 
-Ranks may begin an iteration before others have ended the one before, so that errors may grow from
+Ranks may begin an iteration before others have ended the one before. So errors may grow from
 iteration to iteration: each job is played with one, two, four and eight.
 """
 
@@ -30,7 +30,7 @@ FOUR = ("stencil4d", "subcomm3d", "amg", "sw4lite")
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of systems.
+    """Describes a kind of systems.
 
     Attributes:
         applications: What is played on them.
@@ -82,7 +82,7 @@ def error(system: System, application: str, ranks: int, iterations: int) -> floa
 
 
 def fits(application: str, ranks: int) -> bool:
-    """Whether it can run on so many ranks: some need grids of several dimensions."""
+    """Says whether it can run on this number of ranks: some need grids of several dimensions."""
     try:
         Program.skeleton(application, ranks)
     except SimulationError:
@@ -91,7 +91,7 @@ def fits(application: str, ranks: int) -> bool:
 
 
 def told(errors: list[float]) -> str:
-    """The least and the largest."""
+    """Writes the least and the largest."""
     return f"{min(errors):+7.1%} to {max(errors):+6.1%}"
 
 

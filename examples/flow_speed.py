@@ -34,7 +34,7 @@ def equal(run: ClusterRun) -> tuple[int, int]:
 
 
 def seconds(system: System, job: ClusterJob, fidelity: FidelityName) -> float:
-    """What playing takes of a processor."""
+    """Measures the processor time of playing, in seconds."""
     found = []
     for _ in range(TIMES):
         before = getrusage(RUSAGE_SELF).ru_utime

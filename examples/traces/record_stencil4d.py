@@ -1,6 +1,6 @@
 """Records `stencil4d-32`: a four-dimensional stencil on 32 MPI ranks, as an OTF2 archive.
 
-Usage: python record_stencil4d.py [--check], with the package `otf2` of PyPI (3.2) installed.
+Call it as python record_stencil4d.py [--check], with the package `otf2` of PyPI (3.2) installed.
 
 The program runs here, in simulated time, four ranks to a node and each node on its own clock. A
 rank posts a receive for each of its eight neighbours and sends each of them a face. Then it waits

@@ -1,8 +1,8 @@
 #![no_main]
 use linkwright::system::fabric::{RoutingTables, fabric_dot, read_dot, read_graph, read_routing};
 
-// What is read has ways between all nodes, is drawn, and is the same when read back. The text
-// is tried as routes of a small network too.
+// A fabric that is read has ways between all nodes, is drawn, and is the same when read back. The
+// text is tried as routes of a small network too.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let small = "[defaults]\nbandwidth = \"1 GB/s\"\nlatency = \"1 ns\"\n[[switch]]\n\
                  names = [\"a\", \"b\", \"c\"]\nnodes = 1\n[[link]]\n\

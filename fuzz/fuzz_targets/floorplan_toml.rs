@@ -1,7 +1,8 @@
 #![no_main]
 use linkwright::thermal::{Floorplan, ThermalError, tables};
 
-// What is read can be solved, and its heat is accounted for; blocks neither overlap nor leave.
+// A floorplan that is read can be solved, and its heat is accounted for; blocks neither overlap nor
+// leave.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(plan) = Floorplan::read("fuzz", text) else { return };
     for (at, block) in plan.blocks.iter().enumerate() {

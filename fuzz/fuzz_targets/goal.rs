@@ -2,7 +2,7 @@
 use linkwright::collectives::mpi::ByDefault;
 use linkwright::program::goal::{Options, read, write};
 
-// What is read and can be written is read back as the same program.
+// A program that is read and can be written is read back as the same program.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let options = Options::default();
     let Ok(program) = read("fuzz", text, &options) else { return };

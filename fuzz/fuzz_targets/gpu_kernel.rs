@@ -1,7 +1,7 @@
 #![no_main]
 use linkwright::memory::kernel::recorded::{read, write};
 
-// What is read is the same when written and read back.
+// A kernel that is read is the same when written and read back.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(kernel) = read("fuzz", text) else { return };
     assert_eq!(read("again", &write(&kernel)), Ok(kernel));

@@ -1,7 +1,7 @@
 #![no_main]
 use linkwright::system::gpus::{NumberType, read, write};
 
-// What is read answers every question, and is the same when written and read back.
+// A GPU model that is read answers every question, and is the same when written and read back.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(model) = read("fuzz", text) else { return };
     for number in NumberType::ALL {

@@ -4,8 +4,8 @@ use linkwright::allocation::{
 };
 use linkwright::system::{BandwidthProfile, System, toml_format};
 
-// What is read is written, and split into its servers where it lists a network; it can also be
-// prepared and decided on, whatever its links carry.
+// A machine that is read is written, and split into its servers where it lists a network. It can
+// also be prepared and decided on, whatever its links carry.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(machine) = toml_format::read("fuzz", text) else { return };
     let again = toml_format::read("again", &toml_format::write(&machine));

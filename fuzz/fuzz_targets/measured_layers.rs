@@ -1,7 +1,7 @@
 #![no_main]
 use linkwright::training::{MeasuredLayers, Network};
 
-// What is read names layers that there are.
+// A file that is read names layers that exist.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let network = Network::find("lenet").expect("it is compiled in");
     let Ok(measured) = MeasuredLayers::read("fuzz", text, network) else { return };

@@ -1,8 +1,8 @@
 #![no_main]
 use linkwright::collectives::nccl_tests::read;
 
-// What is read has rows, each with a time, and every note names a line of the text.
-// A launcher's label before every line changes no row.
+// A log that is read has rows, each with a time, and every note names a line of the text. A
+// launcher's label before every line changes no row.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(log) = read("fuzz", text) else { return };
     assert!(!log.rows.is_empty());

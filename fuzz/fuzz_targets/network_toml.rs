@@ -1,7 +1,7 @@
 #![no_main]
 use linkwright::training::Network;
 
-// What is read has layers that read only what is before them, and is the same when made anew.
+// A network that is read has layers that read only earlier ones, and is the same when made anew.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(networks) = Network::read_all("fuzz", text) else { return };
     for network in networks {

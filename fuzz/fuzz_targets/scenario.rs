@@ -4,7 +4,7 @@ use linkwright::scenario::{
 };
 
 // A scenario is built or refused with its place, whatever its programs take for parameters, and
-// whatever is put over it; large programs and mixes are sound, too, and only take long.
+// whatever is put over it. Large programs and mixes are sound, too, and only take long.
 libfuzzer_sys::fuzz_target!(|texts: (&str, &str)| {
     let (text, settings) = texts;
     let _ = read_network("fuzz", text);

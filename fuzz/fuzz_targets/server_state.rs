@@ -3,7 +3,7 @@ use linkwright::allocation::{Ended, ServerState};
 use linkwright::system::presets::preset;
 use linkwright::system::{BandwidthProfile, GpuGraph};
 
-// What is restored, on the machine of the state or on a smaller one of its name, saves and restores
+// A state is restored, on its machine or on a smaller one of its name. It then saves and restores
 // to the same, and can be reconciled.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     for machine in ["dgx1-v100", "pcie-tree-4"] {

@@ -20,7 +20,7 @@ ROW = re.compile(r"^pod (?P<jobs>\d+) jobs on 64 servers +[\d.]+ s +(?P<cost>[\d
 
 
 def rows(text: str) -> list[tuple[int, float]]:
-    """The jobs and the milliseconds a job of each row of the benchmark's output, by jobs."""
+    """Returns the jobs and milliseconds a job of each row of the benchmark's output."""
     found = [row for line in text.splitlines() if (row := ROW.match(line))]
     return sorted((int(row["jobs"]), float(row["cost"]) / 1_000) for row in found)
 

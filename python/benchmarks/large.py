@@ -1,10 +1,10 @@
-"""What large jobs and scenarios of many cost: time and memory, each in a process of its own.
+"""Measures the time and memory of large jobs and of many scenarios, each in its own process.
 
-- `import`: nothing but the import of the package, which the other rows hold, too.
-- `all-to-all`: every one of N ranks sends 1 KiB to every other, by MPI's algorithm in blocks, on as
-  many GPUs of servers of eight in a fat-tree, by flow.
+- `import`: does nothing but import the package, which the other rows hold, too.
+- `all-to-all`: every one of N ranks sends 1 KiB to every other, by MPI's algorithm in blocks. They
+  have as many GPUs of servers of eight in a fat-tree, by flow.
 - `all-reduce`: N ranks, more than a 16-bit number holds, reduce 8 B by recursive doubling there.
-- `scenario`: reading a scenario of N jobs, and building its system and jobs.
+- `scenario`: reads a scenario of N jobs, and builds its system and jobs.
 
 Prints seconds of user CPU time and the most memory that the process had. Words of the command line
 choose rows, and a number takes the place of N, as in `large.py all-to-all 512`. Needs a system that
@@ -52,7 +52,7 @@ def play(collective: str, ranks: int) -> None:
 
 
 def build(jobs: int) -> None:
-    """A scenario of pairs of GPUs, each with a time of its own."""
+    """Builds a scenario of pairs of GPUs, each with a time of its own."""
     gpus = [2 * at % 64 for at in range(jobs)]
     rows = [JOB.format(at=at, gpu=gpu, next=gpu + 1) for at, gpu in enumerate(gpus)]
     with tempfile.TemporaryDirectory() as folder:

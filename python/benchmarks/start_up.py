@@ -1,4 +1,4 @@
-"""What a command of the program costs in processor time, start to end, in a process of its own.
+"""Measures the processor time of a command, start to end, in a process of its own.
 
 A batch system's prolog runs one decision per process, so that what is imported is what it pays
 for. Prints milliseconds, user and system together: the median of some runs, and the fastest.

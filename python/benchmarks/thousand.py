@@ -1,4 +1,4 @@
-"""What commands for a thousand GPUs cost in processor time of the user, in processes of their own.
+"""Measures the user's processor time of commands for a thousand GPUs.
 
 The machine is 128 servers of eight H100s in a fat-tree. Prints seconds, the median of some runs;
 of the broadcast's plan, which takes long, one. Words of the command line choose the commands that

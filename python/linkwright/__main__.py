@@ -1,4 +1,4 @@
-"""``python -m linkwright``."""
+"""Runs as ``python -m linkwright``."""
 
 from linkwright.cli import main
 

@@ -1,4 +1,4 @@
-"""Charts of collectives: packed trees, bandwidth by size, algorithms side by side.
+"""Draws charts of collectives: packed trees, bandwidth by size, algorithms side by side.
 
 As in `linkwright.plot`, every function returns an Altair chart, to be changed, shown in a
 notebook or saved with `linkwright.plot.save_chart`.
@@ -60,7 +60,7 @@ Position = tuple[float, float]
 def packed_trees(
     schedule: Schedule, system: System, *, columns: int | None = None, title: str | None = None
 ) -> alt.TopLevelMixin:
-    """The trees of a plan, one picture each, on the NVLinks between the job's GPUs.
+    """Draws the trees of a plan, one picture each, on the NVLinks between the job's GPUs.
 
     Arrows lead from the root, which is dark, outwards. An all-reduce goes up the arrows with
     partial sums and down them with the result; a reduce goes up, a broadcast down.
@@ -187,7 +187,7 @@ def _picture(
 def bandwidth_by_size(
     sweeps: Mapping[str, Sequence[Mapping[str, Any]]], collective: str, *, title: str | None = None
 ) -> alt.Chart:
-    """Bus bandwidth by size, a line per algorithm, in GB/s, on a logarithmic axis of sizes.
+    """Draws bus bandwidth by size, a line per algorithm, in GB/s, on a logarithmic axis of sizes.
 
     Args:
         sweeps: For each name the rows of `time_sweep`.
@@ -233,7 +233,7 @@ def bandwidth_by_size(
 
 
 def bandwidth_by_algorithm(rows: Sequence[Mapping[str, Any]], title: str) -> alt.Chart:
-    """Bus bandwidth of several algorithms at one size, a bar each, in GB/s.
+    """Draws bus bandwidth of several algorithms at one size, a bar each, in GB/s.
 
     Args:
         rows: For each algorithm its name, links, time in seconds and bus bandwidth in GB/s.

@@ -32,7 +32,7 @@ LINK_COLOURS = {
     "infiniband": "#b8690b",
     "ethernet": "#b8690b",
 }
-# What joins sockets: QPI, UPI, X-Bus, Infinity Fabric.
+# Links between sockets have this colour: QPI, UPI, X-Bus, Infinity Fabric.
 SOCKET_COLOUR = "#2f5d9b"
 
 # In points.
@@ -48,7 +48,7 @@ def machine_drawing(
     title: str | None = None,
     use: Mapping[tuple[str, str], float] | None = None,
 ) -> alt.TopLevelMixin:
-    """The machine's devices and links; the wider a line, the more bandwidth, but for PCIe.
+    """Draws the machine's devices and links; the wider a line, the more bandwidth, but for PCIe.
 
     NVLinks between two GPUs say how many they are, as `nvidia-smi` does: `NV2` is two.
 

@@ -1,7 +1,7 @@
 """The exceptions of Linkwright: each names the thing, the value and what would work.
 
-``LinkwrightError`` is the root, so that one ``except`` catches all of them; below it stands
-one class for unreadable input, one for files, and one for each layer of the model.
+``LinkwrightError`` is the root, so that one ``except`` catches all of them. Below it stands one
+class for unreadable input, one for files, and one for each layer of the model.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ class LinkwrightError(Exception):
 
     def __str__(self) -> str:
         remedy = "" if self.remedy is None else f"; {self.remedy}"
-        # What it quotes, such as a job's name, may hold what moves a terminal's cursor.
+        # A quoted text, such as a job's name, may hold codes that move a terminal's cursor.
         return printable(f"{self._what()}{remedy}")
 
     def _what(self) -> str:
-        """What stands before the remedy."""
+        """Returns the text before the remedy."""
         return self.problem
 
 
@@ -118,7 +118,7 @@ class ArgumentError(LinkwrightError, TypeError):
 
 
 class InputError(LinkwrightError, ValueError):
-    """A text that Linkwright cannot accept, and what to do about it.
+    """Says that Linkwright cannot accept a text, and gives the remedy.
 
     Attributes:
         file: The file's name as the caller gave it, or ``<text>``.
@@ -149,7 +149,7 @@ class InputError(LinkwrightError, ValueError):
 
 
 class FileError(LinkwrightError, OSError):
-    """A file that is not there, cannot be read or cannot be written, and what to do about it."""
+    """Says that a file is not there, cannot be read or cannot be written, and gives the remedy."""
 
 
 class MachineError(LinkwrightError):
@@ -200,7 +200,7 @@ def given(value: object) -> str:
 
 
 def did_you_mean(given: str, names: Sequence[str], *, most: int = 1) -> str:
-    """A question with the names that begin so, or else come near, at most so many; or nothing."""
+    """Asks for one of at most `most` names that are near `given`; returns nothing where none is."""
     # Imported where it is needed: it takes longer than reading a machine.
     from difflib import get_close_matches
 
@@ -212,6 +212,6 @@ def did_you_mean(given: str, names: Sequence[str], *, most: int = 1) -> str:
 
 
 def neither(what: str, given: str, names: Sequence[str], known: str, *, most: int = 1) -> FileError:
-    """What is neither one of some names nor a file, with those that come near, at most so many."""
+    """Refuses a text that is neither a name nor a file, and gives at most `most` near names."""
     advice = did_you_mean(given, names, most=most)
     return FileError(f"there is neither {what} nor a file `{brief(given)}`", f"{advice}{known}")

@@ -1,4 +1,4 @@
-"""Which optional packages stand behind which of Linkwright's extras.
+"""Says which optional packages stand behind which of Linkwright's extras.
 
 The program that gives out GPUs needs none of them. `arrow` brings tables to other programs and
 runs collectives on arrays, `plot` draws charts and reports.
@@ -31,7 +31,7 @@ EXTRAS = {
 
 
 def advice(error: ModuleNotFoundError) -> str | None:
-    """What to install where a package is missing; None where no extra has it."""
+    """Says which extra has a missing package; returns None where none has it."""
     package = (error.name or "").partition(".")[0]
     return _told(package) if package in EXTRAS else None
 

@@ -37,8 +37,8 @@ __all__ = [
 
 # In bytes, of a trace's file or a list of jobs: twenty times the largest real input.
 LARGEST_INPUT = 64 * 2**20
-# Of what people write, or a tool prints of one machine or network: a hundred times the largest
-# real one, and what is refused for its size is refused before it takes 100 MB.
+# This limits texts that people write, or that a tool prints of one machine or network. It is a
+# hundred times the largest real one. A larger text is refused before it takes 100 MB.
 LARGEST_TEXT = 16 * 2**20
 # Of all files of an archive: more than 64 KiB of each of 16,384 ranks.
 LARGEST_ARCHIVE = 2**30
@@ -96,7 +96,7 @@ def _no_name(problem: str, path: str, reader: str | None) -> FileError:
 
 @taking(most=whole)
 def read_text(path: PathOrName, most: int = LARGEST_TEXT) -> str:
-    """The text of a UTF-8 file of at most so many bytes.
+    """Returns the text of a UTF-8 file of at most `most` bytes.
 
     Raises:
         FileError: If there is no such file, it cannot be read or is larger than that.
@@ -208,7 +208,7 @@ def read_members(paths: Sequence[Path]) -> list[bytes]:
 
 
 def read_stream(file: str, stream: BinaryIO, most: int) -> bytes:
-    """All that a stream of at most so many bytes holds; `file` names it in errors.
+    """Returns all bytes of a stream of at most `most` bytes; `file` names it in errors.
 
     Raises:
         FileError: If it holds more than that.
@@ -249,7 +249,7 @@ def decode(file: str, content: bytes) -> str:
 
 
 def cause_of(error: Exception) -> str:
-    """Why the system refused, for the end of a sentence."""
+    """Says why the system refused, for the end of a sentence."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[0].lower() + error.strerror[1:]
     return str(error)
@@ -258,7 +258,7 @@ def cause_of(error: Exception) -> str:
 def read_named(
     scenario: Path, position: tuple[int, int], name: str, most: int = LARGEST_INPUT
 ) -> bytes:
-    """A file of at most so many bytes that a scenario names.
+    """Reads a file of at most a given number of bytes that a scenario names.
 
     Where it cannot be read, the error is the scenario's.
 

@@ -1,4 +1,4 @@
-"""What nccl-tests measured, beside what NCCL should take."""
+"""Sets measurements of nccl-tests beside the times that NCCL should take."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class ExpectOptions(TypedDict, total=False):
-    """What `expect` can be told beside the job, as it takes it."""
+    """Holds the options of `expect` beside the job, as it takes them."""
 
     nccl: str | None
     nvls: bool
@@ -64,7 +64,7 @@ class ExpectOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class LogRow:
-    """One size.
+    """Holds one size.
 
     Attributes:
         size: Bytes, as nccl-tests counts them.
@@ -92,7 +92,7 @@ class LogRow:
 
     @property
     def ratio(self) -> float:
-        """Measured over expected time."""
+        """Returns measured over expected time."""
         return self.measured_time / self.expected_time
 
 
@@ -128,7 +128,7 @@ class LogComparison:
 
 
 def read_nccl_log(path: PathOrName) -> NcclTestsLog:
-    """The log in a file.
+    """Reads the log in a file.
 
     Raises:
         FileError: If the file cannot be read.
@@ -279,7 +279,7 @@ class CalibratedRow:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a run of nccl-tests tells of a machine.
+    """Holds the facts about a machine that a run of nccl-tests tells.
 
     Attributes:
         server: The server with what was measured of it; `to_toml` writes its file, and every
@@ -318,7 +318,7 @@ def calibrate_log(
     pxn: bool = True,
     gpudirect: bool = True,
 ) -> Calibration:
-    """Fits what differs on a machine to a log: what its links reach, and what a launch takes.
+    """Fits a machine's rates of links and its time of a launch to a log.
 
     Only what the log's sizes tell is fitted; all else stays, what an earlier log told included.
 

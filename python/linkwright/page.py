@@ -26,13 +26,13 @@ DARK = "filter: invert(.9) hue-rotate(180deg);"
 # The converter of charts takes this much; where it may not, it panics or waits for ever.
 CONVERTER = {"files": 32, "threads": 16, "space": 3 * 2**30}
 
-# What the bundle of scripts ends with: it lets the page's own script draw charts.
+# The bundle of scripts ends with this: it lets the page's own script draw charts.
 PUBLISH = "window.vegaEmbed = vegaEmbed;"
 
 
 @dataclass(frozen=True)
 class EmbeddedCharts:
-    """The script that draws charts, and what each chart of a page says."""
+    """Holds the script that draws charts, and the specification of each chart of a page."""
 
     names: Sequence[str]
     script: Markup

@@ -1,4 +1,4 @@
-"""What all charts share: colours, titles, boxes, and the files they are saved in.
+"""Holds the common parts of all charts: colours, titles, boxes, and the files they are saved in.
 
 Every function that draws returns an Altair chart, to be changed, shown in a notebook or saved.
 The colours are Okabe and Ito's, which people with any common kind of colour blindness can tell
@@ -41,15 +41,16 @@ def inline_chart(
     rows: Sequence[Mapping[str, Any]], title: str = "", subtitle: str = ""
 ) -> alt.Chart:
     """A chart of these rows, which are in it, and with a title where there is one."""
-    # Inline data, since Altair refuses more than 5,000 rows of any other kind; not held against
-    # Vega-Lite's schema row by row, which takes longer than what is drawn took to simulate.
+    # Holds inline data, since Altair refuses more than 5,000 rows of any other kind. It is not held
+    # against Vega-Lite's schema row by row. That takes longer than the simulation of the drawn rows
+    # took.
     with debug_mode(False):
         data = alt.InlineData(values=[dict(row) for row in rows])
     return alt.Chart(data, title=chart_title(title, subtitle)) if title else alt.Chart(data)
 
 
 def chart_title(title: str, subtitle: str) -> alt.TitleParams:
-    """A title and a line below it."""
+    """Makes a title and a line below it."""
     return alt.TitleParams(
         text=title, subtitle=subtitle, anchor="start", subtitleColor="#555555", offset=10
     )

@@ -50,7 +50,7 @@ GZIP = b"\x1f\x8b"
 def read_program(
     name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
 ) -> Program:
-    """What the ranks of a job do: an application's skeleton, or a recorded trace.
+    """Reads the program of a job's ranks: an application's skeleton, or a recorded trace.
 
     Args:
         name_or_path: A name of `applications`, or the path of an OTF2 archive (its folder or
@@ -71,7 +71,7 @@ def read_program(
 def read_program_with_notes(
     name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
 ) -> tuple[Program, list[str]]:
-    """The same, and notes: what was left out of a trace or could not be told, each a sentence."""
+    """Reads the same, and notes: the parts of a trace left out or not told, each a sentence."""
     names = [name for name, _, _ in applications()]
     application = next((name for name in names if name == str(name_or_path)), None)
     if application is not None:
@@ -159,7 +159,7 @@ def _other_format(trace: Path, is_trace: bool) -> str | None:
             # Of a part, which is all that is needed.
             head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, HEAD)
     except (OSError, zlib.error):
-        # What cannot be read is refused where it is read as text.
+        # A file that cannot be read is refused where it is read as text.
         return None
     is_json = head.lstrip()[:1] in (b"{", b"[")
     if is_json and (b'"traceEvents"' in head or (b'"ph"' in head and b'"ts"' in head)):
@@ -180,7 +180,7 @@ def with_notes(error: SimulationError, notes: Sequence[str]) -> SimulationError:
 
 
 def mapping_text(mapping: PathOrName) -> str:
-    """The text of a file with the GPU of each rank.
+    """Returns the text of a file with the GPU of each rank.
 
     Raises:
         FileError: If there is no such file.

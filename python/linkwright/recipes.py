@@ -82,7 +82,7 @@ class Recipe:
     def step(
         self, system: System, gpus: Sequence[int], communication: str, batch: int
     ) -> tuple[TrainingStep, str | None]:
-        """A step, and the planner of its collectives; None for NCCL's own choice.
+        """Returns a step, and the planner of its collectives; None for NCCL's own choice.
 
         Raises:
             MachineError: If a GPU's model is not known well enough.
@@ -121,7 +121,7 @@ class Recipe:
         return batch // self.micro_batch
 
     def facts(self) -> dict[str, object]:
-        """What repeats it, but for the network."""
+        """Returns the facts that repeat it, but for the network."""
         terms, measured = (
             None if text is None else sha256(text.encode()) for text in (self.terms, self.measured)
         )
@@ -149,7 +149,7 @@ class Recipe:
 
 
 def read_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
-    """A network by its name, or one's own from a file; with the text of the file.
+    """Reads a network by its name, or one's own from a file; with the text of the file.
 
     Raises:
         FileError: If there is neither such a network nor such a file.
@@ -183,7 +183,7 @@ def is_public_model(name: str) -> bool:
 
 
 def communications() -> list[str]:
-    """Every way to communicate: NCCL, planners of all-reduces, and those without either."""
+    """Names every way to communicate: NCCL, planners of all-reduces, and those without either."""
     ways = [way for way in choice_names()["training_way"] if way != "all-reduce"]
     return [LIBRARY, *_planners(), *ways]
 
@@ -194,7 +194,7 @@ def _planners() -> list[names.PlannerName]:
 
 
 def way_of(communication: str) -> tuple[Any, str | None]:
-    """The way of the core, and the planner of its collectives; None for NCCL's own choice.
+    """Returns the way of the core, and the planner of its collectives; None for NCCL's own choice.
 
     Raises:
         SimulationError: If there is none of that name.

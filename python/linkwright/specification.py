@@ -1,4 +1,4 @@
-"""A chart as data: Vega-Lite, in the style that all charts share."""
+"""Writes a chart as data: Vega-Lite, in the style that all charts share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-//! How long decisions take: preparation, one decision, a whole mix, an import.
+//! Measures how long decisions take: preparation, one decision, a whole mix, an import.
 //!
-//! `cargo bench --bench allocation`; docs/benchmarks.md quotes its figures.
+//! `cargo bench --bench allocation` runs it; docs/benchmarks.md quotes its figures.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ fn prepared(name: &str, model: BandwidthModel) -> PreparedMachine {
     PreparedMachine::new(&preset(name).unwrap(), BandwidthProfile::Mapa, model).unwrap()
 }
 
-/// The machine's one-time work.
+/// Measures the machine's one-time work.
 fn prepare(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("prepare");
     for name in ["dgx1-v100", "dgx2", "torus2d-16", "cubemesh-16"] {
@@ -34,7 +34,7 @@ fn prepare(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One decision for a ring, on the idle machine, at every size.
+/// Measures one decision for a ring, on the idle machine, at every size.
 fn decide_rings(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decide-ring");
     for name in ["dgx1-v100", "torus2d-16"] {
@@ -141,7 +141,7 @@ fn decide_by_edges(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The paper's mix of 300 jobs under all four policies, preparation included.
+/// Measures the paper's mix of 300 jobs under all four policies, preparation included.
 fn mix(criterion: &mut Criterion) {
     let jobs = generate(&MixOptions { seed: 7, ..MixOptions::default() }).unwrap();
     criterion.bench_function("mix/300-jobs-4-policies", |bencher| {

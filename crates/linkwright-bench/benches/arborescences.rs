@@ -1,7 +1,7 @@
-//! How long exact plans for one root and for every root take, by machine.
+//! Measures how long exact plans for one root and for every root take, by machine.
 //!
-//! `cargo bench --bench arborescences`; docs/benchmarks.md quotes its figures. What each plan
-//! looks like is printed first: its rate, its trees and their depth.
+//! `cargo bench --bench arborescences` runs it; docs/benchmarks.md quotes its figures. It first
+//! prints each plan's rate, its trees and their depth.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use linkwright::graph::arborescences::{
 use linkwright::system::presets::preset;
 use linkwright::system::{DeviceKind, LinkKind};
 
-/// The GPUs and NVSwitches of a preset, in bytes per second.
+/// Returns the GPUs and NVSwitches of a preset, in bytes per second.
 fn fabric(name: &str) -> DirectedGraph {
     let machine = preset(name).unwrap();
     let is_fabric = |kind| matches!(kind, DeviceKind::Gpu | DeviceKind::NvSwitch);
@@ -33,8 +33,9 @@ fn fabric(name: &str) -> DirectedGraph {
     DirectedGraph { vertices: kept.len(), terminals, arcs }
 }
 
-/// DGX A100s: eight GPUs, each with two links to each of six NVSwitches; four PCIe switches,
-/// each with two GPUs and two 200 Gb/s interfaces, all of which lead to one network switch.
+/// Builds DGX A100s of eight GPUs each. Each GPU has two links to each of six NVSwitches. Each of
+/// four PCIe switches has two GPUs and two 200 Gb/s interfaces. All interfaces lead to one network
+/// switch.
 fn dgx_a100s(servers: usize) -> DirectedGraph {
     let nvlink = 2 * LinkKind::Nvlink3.data_sheet().bandwidth.0;
     let pcie = LinkKind::Pcie4.data_sheet().bandwidth.0;

@@ -19,7 +19,7 @@ use linkwright::runtime::ProgramJob;
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, ClusterOutcome};
 
-/// The study's cluster: a scenario's defaults with this fabric and routing.
+/// Builds the study's cluster: a scenario's defaults with this fabric and routing.
 fn cluster(preset: &str, routing: &str, fidelity: &str) -> Cluster {
     let text = format!(
         "preset = \"{preset}\"\nrouting = \"{routing}\"\nfidelity = \"{fidelity}\"\nseed = 1\n"

@@ -1,8 +1,9 @@
-//! The switch of shared memory: the links that GPUs use, beside the packet network on the same star.
+//! Measures the switch of shared memory: the links that GPUs use, beside the packet network on the
+//! same star.
 //!
-//! `cargo bench --bench crossbar`: every bank of the second level of four GPUs reads lines of its
-//! controller, one after another, at nine tenths of what its link carries; processor time of the user
-//! for a message over a link, median of 5.
+//! `cargo bench --bench crossbar` runs it. Every bank of the second level of four GPUs reads lines
+//! of its controller. It reads one line after another, at nine tenths of its link's bandwidth. The
+//! figure is the processor time of the user for a message over a link, median of 5.
 
 use std::hint::black_box;
 
@@ -23,12 +24,12 @@ use linkwright_bench::user_seconds;
 
 const REPEATS: usize = 5;
 const GPUS: u32 = 4;
-/// Of each bank.
+/// Counts the messages of each bank.
 const MESSAGES: u64 = 20_000;
-/// Of a response with a line.
+/// Gives the bytes of a response with a line.
 const SIZE: u64 = 68;
 
-/// When a bank sends its messages: every so many picoseconds.
+/// Returns the picoseconds between two messages of a bank.
 fn gap(hierarchy: &Hierarchy) -> u64 {
     let of_bank = bandwidth().0 / u64::from(hierarchy.second.banks);
     SIZE * 1_000_000_000_000 / of_bank * 10 / 9

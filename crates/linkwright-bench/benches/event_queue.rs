@@ -1,9 +1,9 @@
 //! How long the event queue takes per event, beside four other structures.
 //!
-//! `cargo bench --bench event_queue`. Each queue holds a fixed number of events and takes the
-//! next one, then schedules another, again and again. The queues take turns in slices, of
-//! which the mean is shown. Where Linux tells it, a slice's time is what it spent on a processor,
-//! in ticks of some 4 ms, so that other work on the machine disturbs it little.
+//! `cargo bench --bench event_queue` runs it. Each queue holds a fixed number of events and takes
+//! the next one, then schedules another, again and again. The queues take turns in slices, and the
+//! mean of the slices is shown. Where Linux tells it, a slice's time is its time on a processor, in
+//! ticks of some 4 ms. So other work on the machine disturbs it little.
 
 use std::hint::black_box;
 use std::num::NonZeroU64;
@@ -15,23 +15,24 @@ use linkwright_bench::event_queue_references::{
     BinaryHeap, CalendarQueue, FourAryHeap, Queue, RadixHeap,
 };
 
-/// How many events one slice handles.
+/// Counts the events that one slice handles.
 const SLICE: usize = 1_000_000;
 /// How many slices each queue gets after the one that warms it.
 const SLICES: usize = 2;
 const PENDING: [usize; 3] = [1_000, 10_000, 100_000];
-/// Spans until an event: a packet of 4 KiB at 11.9 GB/s without and with a hop of 100 ns, one
-/// of 256 bytes with it, a credit's way back, a router's delay.
+/// Lists spans until an event, in picoseconds. A packet of 4 KiB at 11.9 GB/s comes without and
+/// with a hop of 100 ns, one of 256 bytes with it. The others are a credit's way back and a
+/// router's delay.
 const COMMON: [u64; 5] = [344_205, 444_205, 121_513, 100_000, 50_000];
 
-/// Where the spans between events come from.
+/// Says where the spans between events come from.
 #[derive(Clone, Copy)]
 enum Mix {
     /// Eight in ten are common, one in twenty is zero, the others lie anywhere in the range.
     Packets,
     /// All are common, so that many events fall on one time.
     Common,
-    /// All lie anywhere from 10 ns to 2 us.
+    /// Draws all spans from anywhere between 10 ns and 2 us.
     Uniform,
 }
 
@@ -49,7 +50,7 @@ fn span(random: &mut Random, mix: Mix) -> u64 {
     }
 }
 
-/// What every queue is given: its first events, then the span of each that follows.
+/// Holds the load of every queue: its first events, then the span of each that follows.
 struct Load {
     first: Vec<u64>,
     spans: Vec<u64>,

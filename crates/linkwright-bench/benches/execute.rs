@@ -13,11 +13,11 @@ use linkwright::collectives::{ExecuteOptions, Placement, Reduction, Schedule, ch
 #[path = "../../linkwright/tests/it/collectives/schedules.rs"]
 mod schedules;
 
-/// Elements of a rank's buffer: 32 MiB of `f32`, more than a core's caches.
+/// Counts the elements of a rank's buffer: 32 MiB of `f32`, more than a core's caches.
 const ELEMENTS: usize = 8 << 20;
 
-/// A copy to memory in use, and one to memory that the system has yet to hand out: what a
-/// run out of place pays for its outputs.
+/// Measures a copy to memory in use, and one to memory that the system has yet to hand out. A run
+/// out of place pays the second price for its outputs.
 fn memcpy(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("memcpy");
     group.throughput(Throughput::Bytes(4 * ELEMENTS as u64));

@@ -1,8 +1,9 @@
-//! 131,072 GPUs at rest: what 16,384 servers of eight H100s on a fabric take before anything is sent.
+//! Measures 131,072 GPUs at rest: the cost of 16,384 servers of eight H100s on a fabric before
+//! anything is sent.
 //!
-//! `cargo bench --bench large_systems`: processor time of the user and the most memory, median of 5, of reading
-//! and building the system with its routing, and then of the packet model, whose channels in servers are made
-//! on their first use.
+//! `cargo bench --bench large_systems` runs it. It measures processor time of the user and the most
+//! memory, median of 5. The first figure is for reading and building the system with its routing.
+//! The second is for the packet model, whose channels in servers are made on their first use.
 
 use std::hint::black_box;
 
@@ -16,7 +17,7 @@ use linkwright_bench::user_seconds;
 const REPEATS: usize = 5;
 const SERVERS: u32 = 16_384;
 
-/// What one thing took: seconds, and the most bytes at one time.
+/// Holds the cost of one thing: seconds, and the most bytes at one time.
 type Cost = (f64, u64);
 
 fn cluster(kind: &str) -> Cluster {
@@ -31,7 +32,7 @@ fn routing(cluster: &Cluster) -> AnyRouting {
         .expect("the fabric's own routing")
 }
 
-/// A system with its routing, and the packet model of it at rest.
+/// Measures a system with its routing, and the packet model of it at rest.
 fn at_rest(kind: &str) -> (Cost, Cost) {
     let start = user_seconds();
     let mut built = None;

@@ -1,7 +1,8 @@
-//! Kernels inside GPUs, timed without data.
+//! Measures kernels inside GPUs, timed without data.
 //!
-//! `cargo bench --bench memory`: processor time of the user, median of 5, how many instructions of wavefronts
-//! and accesses to lines (of both levels, other GPUs and memory) that is a second, and the most memory for each GPU.
+//! `cargo bench --bench memory` runs it. It measures processor time of the user, median of 5. It
+//! counts the instructions of wavefronts and the accesses to lines (of both levels, other GPUs and
+//! memory) in a second of that time. It also gives the most memory for each GPU.
 
 use std::hint::black_box;
 

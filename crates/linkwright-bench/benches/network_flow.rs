@@ -1,6 +1,6 @@
 //! How long the flow model takes: 1,000 transfers, 48 at a time, each followed by the next.
 //!
-//! `cargo bench --bench network_flow`; divide by 2,000 for the time of one start or end.
+//! `cargo bench --bench network_flow` runs it; divide by 2,000 for the time of one start or end.
 
 use std::hint::black_box;
 

@@ -1,7 +1,7 @@
-//! The packet model under load: how many times a second a packet crosses a channel.
+//! Measures the packet model under load: how many times a second a packet crosses a channel.
 //!
 //! Every node of the study's fat-tree and dragonfly of 2,048 sends messages of 64 KiB to nodes
-//! chosen by chance, eight at a time, so that about half of the capacity is used.
+//! chosen by chance. It sends eight at a time, so that about half of the capacity is used.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -24,13 +24,14 @@ use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 const RATE: LinkRate =
     LinkRate { bandwidth: Bandwidth(11_900_000_000), latency: Picoseconds(30_000) };
 
-/// A scenario's defaults.
+/// Returns a scenario's defaults.
 fn settings() -> PacketSettings {
     let network = read_network("<bench>", "preset = \"fat-tree\"\nseed = 1\n");
     network.expect("the settings are right").packets
 }
 
-/// Sends so many messages from every node, eight under way at a time; returns the hops.
+/// Sends a given number of messages from every node, eight under way at a time, and returns the
+/// hops.
 fn play(
     fabric: &Fabric,
     settings: PacketSettings,

@@ -1,6 +1,6 @@
 //! How long the exact packing of spanning trees takes.
 //!
-//! `cargo bench --bench packing`.
+//! `cargo bench --bench packing` runs it.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn matrix(count: usize, edges: impl Iterator<Item = (usize, usize, u64)>) -> Vec
     capacity
 }
 
-/// The NVLink graph of a DGX-1V, in links.
+/// Measures a packing of the NVLink graph of a DGX-1V, in links.
 fn dgx1v(criterion: &mut Criterion) {
     let double = DOUBLE.into_iter().map(|(a, b)| (a, b, 2));
     let capacity = matrix(8, double.chain(SINGLE.into_iter().map(|(a, b)| (a, b, 1))));
@@ -31,7 +31,8 @@ fn dgx1v(criterion: &mut Criterion) {
     });
 }
 
-/// A hypercube of 16 vertices with a slower path through all of them, in bytes per second.
+/// Measures a packing of a hypercube of 16 vertices with a slower path through all of them, in
+/// bytes per second.
 fn hypercube(criterion: &mut Criterion) {
     let pairs = (0..16_usize).flat_map(|b| (0..b).map(move |a| (a, b)));
     let edges = pairs.filter_map(|(a, b)| match (a ^ b).is_power_of_two() {

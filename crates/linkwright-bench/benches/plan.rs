@@ -1,7 +1,8 @@
-//! How long whole plans take, from a machine and GPUs to a schedule, and the timing of one.
+//! Measures how long whole plans take, from a machine and GPUs to a schedule, and the timing of
+//! one.
 //!
-//! `cargo bench --bench plan`; docs/benchmarks.md quotes its figures. What each plan reaches
-//! is printed first: its rate on the ways that it takes, and the optimum.
+//! `cargo bench --bench plan` runs it; docs/benchmarks.md quotes its figures. It first prints each
+//! plan's rate on the ways that it takes, and the optimum.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,10 +1,11 @@
 //! A shared system's day: the queue, the allocations, the plans and what the jobs do, from the first arrival to
 //! the last end.
 //!
-//! The paper's mix of 300 jobs on a DGX-1V as fluids and, at 100 iterations a job, as flows; and jobs of up
-//! to five GPUs on 64 servers of eight in a fat-tree as fluids, from 500 to 5,000, which come twice as fast as one
-//! server's would for each. `cargo bench --bench scenario`: processor time of the user, median of 5, and the most
-//! memory of the process until then. A name runs one of them: `cargo bench --bench scenario -- flow`.
+//! It plays the paper's mix of 300 jobs on a DGX-1V as fluids and, at 100 iterations a job, as
+//! flows. It also plays jobs of up to five GPUs on 64 servers of eight in a fat-tree as fluids.
+//! They number 500 to 5,000 and come twice as fast as one server's would for each. `cargo bench
+//! --bench scenario` measures processor time of the user, median of 5, and the most memory of the
+//! process until then. A name runs one of them: `cargo bench --bench scenario -- flow`.
 
 use std::fs::read_to_string;
 use std::hint::black_box;
@@ -22,7 +23,7 @@ use linkwright_bench::user_seconds;
 
 const REPEATS: usize = 5;
 
-/// A fat-tree of 64 DGX-1Vs with all their interfaces.
+/// Describes a fat-tree of 64 DGX-1Vs with all their interfaces.
 const POD: &str = "kind = \"fat-tree\"\nmachine = \"dgx1-v100\"\nservers = 64";
 
 fn cluster(text: &str, fidelity: Fidelity) -> Cluster {
@@ -31,7 +32,7 @@ fn cluster(text: &str, fidelity: Fidelity) -> Cluster {
     Cluster { fidelity, ..cluster }
 }
 
-/// The paper's mix, of which jobs arrive in that mean time or at once.
+/// Makes the paper's mix. Its jobs arrive in that mean time or at once.
 fn mix(count: u32, mean_interarrival: Option<Picoseconds>, iterations: Option<u64>) -> Vec<Job> {
     let options =
         MixOptions { count, max_gpus: 5, seed: 7, mean_interarrival, ..MixOptions::default() };

@@ -6,11 +6,12 @@ use std::collections::VecDeque;
 use linkwright::engine::EventQueue;
 use linkwright::units::Picoseconds;
 
-/// What the comparison asks of a queue: the earliest event first, the oldest at equal times.
+/// Names the duties of a queue in the comparison: the earliest event comes first, the oldest at
+/// equal times.
 pub trait Queue {
-    /// An empty queue.
+    /// Creates an empty queue.
     fn create() -> Self;
-    /// Schedules an event.
+    /// Puts an event in the queue.
     fn push(&mut self, time: u64, event: u64);
     /// Takes the next event, with its time.
     fn pop(&mut self) -> Option<(u64, u64)>;
@@ -32,7 +33,7 @@ impl Queue for EventQueue<u64> {
     }
 }
 
-/// The standard library's heap, over time and sequence.
+/// Holds events in the standard library's heap, over time and sequence.
 #[derive(Default)]
 pub struct BinaryHeap {
     heap: std::collections::BinaryHeap<Reverse<(u64, u64, u64)>>,
@@ -54,7 +55,8 @@ impl Queue for BinaryHeap {
     }
 }
 
-/// An implicit heap of four children a node, keyed by one number of 128 bits: time, sequence.
+/// Holds events in an implicit heap of four children a node, keyed by one number of 128 bits: time,
+/// sequence.
 #[derive(Default)]
 pub struct FourAryHeap {
     heap: Vec<(u64, u64, u64)>,
@@ -114,9 +116,9 @@ impl Queue for FourAryHeap {
     }
 }
 
-/// A monotone heap of 65 buckets, by the highest bit in which a time differs from the last one
-/// taken (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem",
-/// 1990). Buckets keep the order of scheduling.
+/// Holds events in a monotone heap of 65 buckets, by the highest bit in which a time differs from
+/// the last one taken. The source is Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the
+/// shortest path problem", 1990. Buckets keep the order of scheduling.
 pub struct RadixHeap {
     buckets: Vec<Vec<(u64, u64)>>,
     due: VecDeque<(u64, u64)>,
@@ -149,9 +151,9 @@ impl Queue for RadixHeap {
     }
 }
 
-/// R. Brown's calendar queue (Communications of the ACM 31, 1988): a ring of sorted days that
-/// doubles with the number of events, the length of a day following the gaps between the
-/// earliest ones.
+/// Holds events in R. Brown's calendar queue (Communications of the ACM 31, 1988). It is a ring of
+/// sorted days that doubles with the number of events. The length of a day follows the gaps between
+/// the earliest ones.
 pub struct CalendarQueue {
     days: Vec<VecDeque<(u64, u64)>>,
     /// A day is two to this power long.

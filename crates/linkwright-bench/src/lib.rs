@@ -1,5 +1,5 @@
-//! What the benchmarks of Linkwright share, and what they compare it with; the benchmarks themselves
-//! stand in `benches/`.
+//! Holds the code that the benchmarks of Linkwright share, and the code that they compare it with.
+//! The benchmarks themselves stand in `benches/`.
 
 pub mod event_queue_references;
 pub mod systems;

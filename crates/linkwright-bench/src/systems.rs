@@ -1,4 +1,4 @@
-//! Systems that more than one benchmark plans or routes on.
+//! Builds systems that more than one benchmark plans or routes on.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use linkwright::system::presets::preset;
 use linkwright::system::{PortOrder, System};
 use linkwright::units::{Bandwidth, Picoseconds};
 
-/// A preset by itself.
+/// Returns a preset by itself.
 ///
 /// # Panics
 /// If there is none of that name.
@@ -16,10 +16,10 @@ pub fn alone(name: &str) -> System {
     System::of_server(Arc::new(preset(name).expect("a preset's name")))
 }
 
-/// DGX A100s, joined by their eight interfaces of 200 Gb/s each.
+/// Builds DGX A100s, joined by their eight interfaces of 200 Gb/s each.
 ///
 /// # Panics
-/// For no server.
+/// Panics for no server; it needs one.
 #[must_use]
 pub fn dgx_a100s(count: u32) -> System {
     let rows = [(Arc::new(preset("dgx-a100").expect("a preset's name")), count)];

@@ -1,7 +1,7 @@
 //! Where an input is wrong and what would work.
 //!
-//! Every parser of the crate reports through [`InputError`], so that a person always
-//! reads the same five things: file, line and column, the problem, the value, the remedy.
+//! Every parser of the crate reports through [`InputError`]. So a person always reads the same five
+//! things: file, line and column, the problem, the value, the remedy.
 
 mod diagnosis;
 pub mod fields;
@@ -25,14 +25,14 @@ pub use registry::{Chosen, Registered, Registry};
 /// no text, the line is one and the columns count bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Line, from one.
+    /// Numbers the line, from one.
     pub line: usize,
-    /// Column in characters, from one.
+    /// Counts the column in characters, from one.
     pub column: usize,
 }
 
 impl Position {
-    /// The position of a byte offset in a text; offsets past the end mean the end.
+    /// Returns the position of a byte offset in a text. Offsets past the end mean the end.
     #[must_use]
     pub fn of_offset(text: &str, offset: usize) -> Self {
         let mut offset = offset.min(text.len());
@@ -65,7 +65,7 @@ const MOST_OF_VALUE: usize = 60;
 
 /// Of how many letters a beginning must be to mean the whole name.
 const LEAST_OF_PREFIX: usize = 4;
-/// The most characters of a problem or a remedy, either of which may name what it found.
+/// Limits the characters of a problem or a remedy. Either may name the value that it found.
 const MOST_OF_SENTENCE: usize = 400;
 
 /// A value as errors show it: its first line, at most 60 characters, and whatever a terminal
@@ -100,9 +100,9 @@ fn visible(text: &str, most: usize) -> String {
     visible
 }
 
-/// The known name that was probably meant: the nearest, if at most two fifths of it are wrong,
-/// as two swapped letters of five are; else the only one that goes on where the name ends, or
-/// that the name goes on from, as `ugal-l` does from `ugal`.
+/// Returns the known name that was probably meant. This is the nearest, if at most two fifths of it
+/// are wrong, as two swapped letters of five are. Else it is the only one that goes on where the
+/// name ends, or that the name goes on from. So `ugal-l` goes on from `ugal`.
 #[must_use]
 pub fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     // A name much longer than any known one is near none, and would take long to compare.
@@ -120,15 +120,15 @@ pub fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     alike.next().copied().filter(|_| alike.next().is_none())
 }
 
-/// What would work instead of a name that is none of the known ones: the one that was probably
-/// meant, and all of them.
+/// Returns a remedy for a name that is none of the known ones: the one that was probably meant, and
+/// all of them.
 #[must_use]
 pub fn instead_of(name: &str, known: &[&str]) -> String {
     let meant = closest(name, known).map_or(String::new(), |it| format!("did you mean `{it}`? "));
     format!("{meant}there are {}", known.join(", "))
 }
 
-/// How many letters to insert, remove or replace (Levenshtein's distance).
+/// Counts the letters to insert, remove or replace (Levenshtein's distance).
 fn edit_distance(a: &[char], b: &str) -> usize {
     let mut row: Vec<usize> = (0..=a.len()).collect();
     for (line, letter) in b.chars().enumerate() {
@@ -152,15 +152,15 @@ fn behind_problem(value: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct InputError {
-    /// The file's name as the user gave it, or `<text>`.
+    /// Names the file as the user gave it, or is `<text>`.
     pub file: String,
     /// Where the offending value starts.
     pub position: Position,
-    /// What is wrong, without the value.
+    /// Describes the problem, without the value.
     pub problem: String,
     /// The offending value as [`shown`]; empty where something is missing.
     pub value: String,
-    /// What the user can do.
+    /// Tells the user's remedy.
     pub remedy: String,
 }
 
@@ -173,7 +173,7 @@ impl Diagnose for InputError {
 }
 
 impl InputError {
-    /// An error at a known line and column.
+    /// Makes an error at a known line and column.
     #[must_use]
     pub fn at(
         file: &str,

@@ -3,22 +3,22 @@
 //! A [`Table`] is named columns of equal length, each with its unit. It owns plain vectors, so
 //! that whoever hands it on (to Arrow, to a file, to a test) can take them without a copy.
 
-/// The values of one column.
+/// Holds the values of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
-    /// Real numbers.
+    /// Holds real numbers.
     Float64(Vec<f64>),
-    /// Real numbers, some of which do not exist.
+    /// Holds real numbers. Some may not exist.
     OptionalFloat64(Vec<Option<f64>>),
     /// Counts, and quantities in their base unit.
     UInt64(Vec<u64>),
-    /// Counts, some of which do not exist.
+    /// Holds counts. Some may not exist.
     OptionalUInt64(Vec<Option<u64>>),
     /// Lists of indices, such as the GPUs of a job.
     UInt32List(Vec<Vec<u32>>),
-    /// Text.
+    /// Holds text.
     Utf8(Vec<String>),
-    /// Yes or no.
+    /// Holds yes or no.
     Boolean(Vec<bool>),
 }
 
@@ -62,31 +62,31 @@ from_vector!(Vec<u32>, UInt32List);
 from_vector!(String, Utf8);
 from_vector!(bool, Boolean);
 
-/// One column of a [`Table`].
+/// Holds one column of a [`Table`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedColumn {
-    /// Unique within the table; the field's word, without a unit.
+    /// Gives the field's word, without a unit. It is unique within the table.
     pub name: &'static str,
     /// The unit as people write it (`ps`, `B/s`); empty where the values have none.
     pub unit: &'static str,
-    /// The values.
+    /// Holds the values.
     pub values: Column,
 }
 
-/// Named columns of equal length.
+/// Holds named columns of equal length.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
     columns: Vec<NamedColumn>,
 }
 
 impl Table {
-    /// A table without columns.
+    /// Makes a table without columns.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The table with one more column on the right.
+    /// Returns the table with one more column on the right.
     ///
     /// ```
     /// use linkwright_ground::table::Table;
@@ -133,7 +133,7 @@ impl Table {
         self
     }
 
-    /// Every column, from the left.
+    /// Returns every column, from the left.
     #[must_use]
     pub fn columns(&self) -> &[NamedColumn] {
         &self.columns
@@ -145,7 +145,7 @@ impl Table {
         self.columns
     }
 
-    /// The column of that name.
+    /// Returns the column of that name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&NamedColumn> {
         self.columns.iter().find(|column| column.name == name)

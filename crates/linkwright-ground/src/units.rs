@@ -1,4 +1,4 @@
-//! Physical quantities as integers, each with its own type.
+//! Holds physical quantities as integers, each with its own type.
 //!
 //! Time is picoseconds, sizes are bytes, bandwidths are bytes per second and per
 //! direction, speeds are operations per second, powers are milliwatts. All are `u64`, so that sums are exact and results
@@ -30,11 +30,11 @@ impl Diagnose for UnitError {
     }
 }
 
-/// A span of simulated time, in picoseconds.
+/// Measures a span of simulated time, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Picoseconds(pub u64);
 
-/// An amount of data, in bytes.
+/// Measures an amount of data, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(pub u64);
 
@@ -50,7 +50,7 @@ impl From<Bytes> for u64 {
     }
 }
 
-/// A rate of data in one direction, in bytes per second.
+/// Measures a rate of data in one direction, in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bandwidth(pub u64);
 
@@ -123,17 +123,17 @@ const OPERATION_UNITS: &[(&str, u64)] = &[
 ];
 
 impl Picoseconds {
-    /// One second.
+    /// Lasts one second.
     pub const SECOND: Self = Self(1_000_000_000_000);
 
-    /// The nearest whole number of picoseconds to a number of seconds; negative and
-    /// not-a-number become zero, and what does not fit becomes the largest value.
+    /// Returns the nearest whole number of picoseconds to a number of seconds. Negative and
+    /// not-a-number become zero, and a value that does not fit becomes the largest.
     #[must_use]
     pub fn from_seconds(seconds: f64) -> Self {
         Self((seconds * 1e12).round() as u64)
     }
 
-    /// The span in seconds, for people and plots.
+    /// Returns the span in seconds, for people and plots.
     #[must_use]
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 / 1e12
@@ -147,7 +147,7 @@ impl Picoseconds {
 }
 
 impl Bandwidth {
-    /// A whole number of gigabytes (10^9 bytes) per second.
+    /// Makes a rate from a whole number of gigabytes (10^9 bytes) per second.
     #[must_use]
     pub const fn gigabytes_per_second(value: u64) -> Self {
         Self(value * 1_000_000_000)
@@ -159,7 +159,7 @@ impl Bandwidth {
         Self(self.0.saturating_mul(8)).to_string().replace("B/s", "b/s")
     }
 
-    /// The rate in gigabytes (10^9 bytes) per second, for people and plots.
+    /// Returns the rate in gigabytes (10^9 bytes) per second, for people and plots.
     #[must_use]
     pub fn as_gigabytes_per_second(self) -> f64 {
         self.0 as f64 / 1e9

@@ -60,11 +60,11 @@ fn tag(bytes: &[u8]) -> (usize, usize, bool) {
     ((end + 1).min(bytes.len()), quotes, bytes[end - 1] == b'/')
 }
 
-/// Parses a text of at most so many nodes; `file` names it in errors.
+/// Parses a text of at most a given number of nodes; `file` names it in errors.
 ///
 /// # Errors
-/// What is no XML, has a document type, or goes deeper or has more attributes than a sound file,
-/// with its place and `remedy`.
+/// Refuses a text that is no XML, has a document type, or goes deeper or has more attributes than a
+/// sound file. The error has its place and `remedy`.
 pub fn parse<'t>(
     file: &str,
     text: &'t str,
@@ -94,13 +94,13 @@ pub fn parse<'t>(
     })
 }
 
-/// A parsed text and its name. The formats add what their own attributes need.
+/// Holds a parsed text and its name. The formats add the parts that their own attributes need.
 pub struct Source<'a> {
-    /// The file's name in errors.
+    /// Names the file in errors.
     pub file: &'a str,
-    /// The text.
+    /// Holds the text.
     pub document: &'a Document<'a>,
-    /// What to do about an attribute that is missing.
+    /// Tells how to mend an attribute that is missing.
     pub remedy: &'static str,
 }
 

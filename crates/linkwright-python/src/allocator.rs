@@ -1,4 +1,4 @@
-//! `linkwright.Allocator`: the live state of a server, or of several.
+//! Gives Python `linkwright.Allocator`: the live state of a server, or of several.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -129,7 +129,7 @@ impl Allocator {
         slf.borrow().0.clone()
     }
 
-    /// The GPUs of each job by their ids in the system.
+    /// Returns the GPUs of each job by their ids in the system.
     fn in_system<K: Ord>(
         &self,
         jobs: impl IntoIterator<Item = (K, Vec<ServerPart>)>,
@@ -154,13 +154,13 @@ impl Allocator {
         Ok((server, places.into_iter().map(|(_, gpu)| gpu).collect()))
     }
 
-    /// The GPUs by their ids.
+    /// Returns the GPUs by their ids.
     fn known(&self, gpus: &[i128]) -> PyResult<Vec<usize>> {
         let known = self.0.gpu_count();
         gpus.iter().map(|gpu| number::gpu_of(known, *gpu)).collect()
     }
 
-    /// The server and the GPUs of a placement of the pattern.
+    /// Returns the server and the GPUs of a placement of the pattern.
     fn checked(&self, pattern: &Pattern, gpus: &[i128]) -> PyResult<(usize, Vec<usize>)> {
         let known = self.known(gpus)?;
         let repeated = |at: &usize| known[..*at].contains(&known[*at]);
@@ -197,7 +197,7 @@ fn asked(
 
 #[pymethods]
 impl Allocator {
-    /// An allocator; with `state`, text that `save` gave, in that state.
+    /// Makes an allocator; with `state`, text that `save` gave, it starts in that state.
     ///
     /// Args:
     ///     system: The server, or several.
@@ -255,19 +255,19 @@ impl Allocator {
         Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())
     }
 
-    /// The servers.
+    /// Returns the servers.
     #[getter]
     fn system(&self) -> System {
         self.1.system.clone()
     }
 
-    /// The policy's name.
+    /// Returns the policy's name.
     #[getter]
     fn policy(&self) -> &'static str {
         self.0.policy().name()
     }
 
-    /// The choice of servers.
+    /// Returns the name of the rule that chooses servers.
     #[getter]
     fn servers(&self) -> &'static str {
         self.0.choice().name()
@@ -279,7 +279,7 @@ impl Allocator {
         self.0.free()
     }
 
-    /// The GPUs marked unhealthy.
+    /// Lists the GPUs marked unhealthy.
     #[getter]
     fn unhealthy(&self) -> Vec<usize> {
         self.0.unhealthy()
@@ -294,7 +294,7 @@ impl Allocator {
         self.0.lost()
     }
 
-    /// For each GPU its id before the servers lost any.
+    /// Gives for each GPU its id before the servers lost any.
     #[getter]
     fn ids_before_loss(&self) -> Vec<usize> {
         self.0.ids_before_loss()
@@ -313,7 +313,7 @@ impl Allocator {
         self.in_system(self.0.held().into_iter().map(|(job, parts)| (job.to_owned(), parts)))
     }
 
-    /// The jobs that share their servers with nobody.
+    /// Lists the jobs that share their servers with nobody.
     #[getter]
     fn exclusive(&self) -> Vec<String> {
         let states = self.0.servers().iter().map(|server| server.state());
@@ -438,7 +438,7 @@ impl Allocator {
         explanation.map(|why| Explanation::new(&now, &pattern.0, why)).transpose()
     }
 
-    /// The scores of a placement: the GPU of each vertex.
+    /// Scores a placement, given as the GPU of each vertex.
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
@@ -456,7 +456,7 @@ impl Allocator {
         Match::new(&self.0, &pattern.0, vec![(server, selection)])
     }
 
-    /// The placement on exactly these GPUs with the most aggregated bandwidth, scored.
+    /// Finds the placement on exactly these GPUs with the most aggregated bandwidth, scored.
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
@@ -502,7 +502,7 @@ impl Allocator {
         Ok(ends.map(|[least, most]| (in_system(least.placement), in_system(most.placement))))
     }
 
-    /// Effective bandwidth of these GPUs by the sound model, in GB/s.
+    /// Returns the effective bandwidth of these GPUs by the sound model, in GB/s.
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown, or if they are in different servers.
@@ -613,12 +613,12 @@ impl Allocator {
         format!("<Allocator {policy} on {name:?}: {free} of {count} GPUs free, {jobs} jobs>")
     }
 
-    /// The state as JSON text.
+    /// Returns the state as JSON text.
     fn save(&self) -> String {
         self.0.save()
     }
 
-    /// Seconds of wall-clock time for one decision, the least of so many.
+    /// Measures the wall-clock time of one decision in seconds, the least of `repeats` tries.
     ///
     /// Raises:
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
@@ -646,7 +646,7 @@ impl Allocator {
     }
 }
 
-/// The allocation policies, in the order of the paper's tables.
+/// Lists the allocation policies, in the order of the paper's tables.
 #[pyfunction]
 #[pyo3(signature = () -> "list[PolicyName]")]
 pub fn policy_names() -> Vec<&'static str> {
@@ -660,7 +660,8 @@ pub fn tie_names() -> Vec<&'static str> {
     Ties::NAMED.iter().map(|(name, _)| *name).collect()
 }
 
-/// MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
+/// Computes the predicted bandwidth in GB/s for given numbers of links of each class, by MAPA's Eq.
+/// 2 with Table 2.
 ///
 /// Raises:
 ///     AllocationError: If a number is negative.

@@ -24,8 +24,9 @@ use crate::worker::interruptible;
 
 /// Fits what differs on a machine to a log of nccl-tests.
 ///
-/// What its links reach, what its switches reach when they reduce and what a launch takes are fitted
-/// where the log's sizes tell them; `linkwright.nccl_tests.calibrate_log` has the same as dataclasses.
+/// The rate of its links, the rate of its switches when they reduce, and the time of a launch are
+/// fitted. A value is fitted where the log's sizes tell it. `linkwright.nccl_tests.calibrate_log`
+/// has the same as dataclasses.
 ///
 /// Args:
 ///     system: The machine, as it is known.

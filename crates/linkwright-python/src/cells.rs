@@ -1,4 +1,4 @@
-//! The cells of a `Table`: as Python's values, and as text for people.
+//! Converts the cells of a `Table` into Python's values, and into text for people.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ pub fn value(py: Python<'_>, column: &dyn Array, row: usize) -> PyResult<Py<PyAn
     }
 }
 
-/// One row: each column's cell by its name.
+/// Returns one row: each column's cell by its name.
 pub fn row<'py>(py: Python<'py>, batch: &RecordBatch, at: usize) -> PyResult<Bound<'py, PyDict>> {
     let cells = PyDict::new(py);
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
@@ -39,7 +39,7 @@ pub fn row<'py>(py: Python<'py>, batch: &RecordBatch, at: usize) -> PyResult<Bou
     Ok(cells)
 }
 
-/// The first rows as lines of text below their heads.
+/// Returns the first rows as lines of text below their heads.
 pub fn text(batch: &RecordBatch) -> String {
     let (heads, rows) = shown(batch);
     let width = |at: usize| {
@@ -61,7 +61,7 @@ pub fn text(batch: &RecordBatch) -> String {
     text
 }
 
-/// The same as a table of HTML, as notebooks show it.
+/// Returns the same as a table of HTML, as notebooks show it.
 pub fn html(batch: &RecordBatch) -> String {
     let (heads, rows) = shown(batch);
     let line = |kind: &str, cells: &[String]| {
@@ -86,7 +86,7 @@ pub fn titled(text: &str, table: &str) -> String {
     format!("<p>{}</p>\n{table}", escaped(&printable(text)))
 }
 
-/// The heads with their units, and the first rows.
+/// Returns the heads with their units, and the first rows.
 fn shown(batch: &RecordBatch) -> (Vec<String>, Vec<Vec<String>>) {
     let head = |field: &std::sync::Arc<Field>| match field.metadata().get("unit") {
         Some(unit) if !unit.is_empty() => format!("{} ({unit})", field.name()),

@@ -38,10 +38,14 @@ use crate::training::framework_names;
 
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
-/// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, export_format, fidelity, flags, framework, gpu_speed, import_format, kernel, kernel_precision, kernels, links,
-/// litmus_test, lora_target, mapping, model_precision, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
-/// processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
+/// The kinds of allocation and servers are bandwidth_model, bandwidth_profile, gpu_speed, pattern,
+/// policy, run_time, server_choice and tie. The kinds of collectives are algorithm, collective,
+/// export_format, import_format, links, nccl_algorithm, nccl_operation, planner, protocol and
+/// reduction. The kinds of networks are arbitration, discipline, fidelity, mapping, network, order,
+/// routing and traffic. The kinds of GPUs and kernels are benchmark, distribution, dram, flags,
+/// kernel, kernel_precision, kernels, litmus_test, memory_system and number_type. The kinds of
+/// programs and training are application, context_exchange, framework, lora_target,
+/// model_precision, optimizer, precision, processes, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([

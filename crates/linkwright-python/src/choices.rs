@@ -29,7 +29,7 @@ pub trait Choice: Named {
     /// Makes the exception.
     const REFUSE: fn(UnknownName) -> PyErr;
 
-    /// The value of that name.
+    /// Returns the value of that name.
     fn named(name: &str) -> PyResult<Self> {
         Self::from_name(name).map_err(Self::REFUSE)
     }
@@ -63,12 +63,12 @@ pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthPro
     name.map_or_else(|| Ok(BandwidthProfile::default_of(machine)), BandwidthProfile::named)
 }
 
-/// What a plan may be told of links.
+/// Says which links a plan may use.
 #[derive(Clone, Copy, PartialEq)]
 pub enum WantedLinks {
-    /// One class of them.
+    /// Uses one class of links.
     Of(Links),
-    /// NVLink and PCIe at once.
+    /// Uses NVLink and PCIe at once.
     Hybrid,
 }
 
@@ -85,7 +85,7 @@ impl Named for WantedLinks {
     };
 }
 
-/// What a plan's links are called on a system, whose fabric has a name of its own.
+/// Names a plan's links on a system, whose fabric has a name of its own.
 pub fn links_name(links: LinkClass, system: Option<&System>) -> &'static str {
     let is_xgmi = system.and_then(fabric_name) == Some("xGMI");
     if links == LinkClass::Fabric && is_xgmi { "xgmi" } else { links.name() }

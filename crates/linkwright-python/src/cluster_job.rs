@@ -1,4 +1,4 @@
-//! `linkwright.ClusterJob`.
+//! Gives Python `linkwright.ClusterJob`.
 
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::num::NonZeroU32;
@@ -19,7 +19,7 @@ use crate::program::Program;
 #[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct ClusterJob(pub cluster::ClusterJob);
 
-/// The mapping of a name.
+/// Returns the mapping of a name.
 pub fn named_mapping(name: &str) -> PyResult<Mapping> {
     MappingRule::from_name(name).map(Mapping::Rule).map_err(|_| {
         let known = MappingRule::names().join(", ");
@@ -30,7 +30,7 @@ pub fn named_mapping(name: &str) -> PyResult<Mapping> {
     })
 }
 
-/// What a deadline is in the core.
+/// Converts a deadline into the core's value.
 fn deadline_of(times: f64) -> PyResult<NonZeroU32> {
     thousandths(times).ok_or_else(|| {
         errors::range(Diagnosis::of(format!("deadline is {times}")).remedy(
@@ -82,7 +82,7 @@ impl MappingArgument {
 
 #[pymethods]
 impl ClusterJob {
-    /// A job.
+    /// Makes a job.
     ///
     /// Args:
     ///     program: What its ranks do.
@@ -135,13 +135,13 @@ impl ClusterJob {
         }))
     }
 
-    /// Its name.
+    /// Returns its name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What its ranks do.
+    /// Returns the program that its ranks run.
     #[getter]
     fn program(&self) -> Program {
         Program(Arc::clone(&self.0.program))
@@ -159,19 +159,19 @@ impl ClusterJob {
         self.0.iterations.get()
     }
 
-    /// When its ranks start, in seconds.
+    /// Says when its ranks start, in seconds.
     #[getter]
     fn start(&self) -> f64 {
         self.0.start.as_seconds()
     }
 
-    /// What times of computation are multiplied by.
+    /// Returns the factor by which times of computation are multiplied.
     #[getter]
     fn computation_scale(&self) -> f64 {
         self.0.computation_scale
     }
 
-    /// Of its messages; the higher first.
+    /// Returns the priority of its messages; the higher goes first.
     #[getter]
     fn priority(&self) -> u8 {
         self.0.priority

@@ -1,4 +1,4 @@
-//! `linkwright.ClusterRun`.
+//! Gives Python `linkwright.ClusterRun`.
 
 use std::sync::Arc;
 
@@ -30,9 +30,9 @@ use crate::worker;
 /// How jobs are played on a system.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Play {
-    /// The settings' text, with the table of the messaging library and that of collectives.
+    /// Holds the settings' text, with the table of the messaging library and that of collectives.
     text: String,
-    /// Of routing by chance.
+    /// Starts the random numbers of routing by chance.
     seed: u64,
     /// Which steps of packets are kept.
     trace: Option<TraceAsked>,
@@ -136,7 +136,7 @@ impl Play {
     }
 }
 
-/// What became of the jobs and of the network.
+/// Holds the results of the jobs and of the network.
 ///
 /// A run is pickled as what it was played from, and is played again when it is loaded.
 #[pyclass(frozen, module = "linkwright.network")]
@@ -152,12 +152,13 @@ pub struct ClusterRun {
     trace: Option<PacketTrace>,
 }
 
-/// Jobs on the GPUs that they got.
+/// Puts jobs on the GPUs that they got.
 fn on(jobs: &[ClusterJob], placed: &[Vec<u32>]) -> Vec<runtime::ProgramJob> {
     jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus.clone())).collect()
 }
 
-/// What a run is played from: its outcome may be far larger, and follows from this.
+/// Holds everything that a run is played from. Its outcome may be far larger, and follows from
+/// this.
 type Played = (System, Play, Vec<ClusterJob>, Vec<Vec<u32>>, usize);
 
 impl Serialize for ClusterRun {
@@ -175,7 +176,7 @@ impl<'de> Deserialize<'de> for ClusterRun {
 }
 
 impl ClusterRun {
-    /// Plays jobs on the GPUs that they got; keeps so many spans of each kind.
+    /// Plays jobs on the GPUs that they got; keeps at most a given number of spans of each kind.
     pub fn play(
         py: Python<'_>,
         system: &System,
@@ -231,31 +232,31 @@ impl ClusterRun {
 
 #[pymethods]
 impl ClusterRun {
-    /// The model of the network: `packet` or `flow`.
+    /// Names the model of the network: `packet` or `flow`.
     #[getter]
     fn fidelity(&self) -> &'static str {
         self.cluster.fidelity.name()
     }
 
-    /// Seconds from time zero until the last job ended.
+    /// Returns the seconds from time zero until the last job ended.
     #[getter]
     fn makespan(&self) -> f64 {
         tables::makespan(&self.outcome).as_seconds()
     }
 
-    /// Seconds that each job ran, in the jobs' order.
+    /// Returns the seconds that each job ran, in the jobs' order.
     #[getter]
     fn times(&self) -> Vec<f64> {
         self.outcome.jobs.jobs.iter().map(|job| job.time().as_seconds()).collect()
     }
 
-    /// The GPU of each rank of each job.
+    /// Returns the GPU of each rank of each job.
     #[getter]
     fn mapping(&self) -> Vec<Vec<u32>> {
         self.placed.clone()
     }
 
-    /// How many events the model of the network handled.
+    /// Counts the events that the model of the network handled.
     #[getter]
     fn events(&self) -> u64 {
         self.outcome.events
@@ -267,7 +268,7 @@ impl ClusterRun {
         self.cluster.notes()
     }
 
-    /// How many times a packet crossed a channel; 0 in the flow model.
+    /// Counts how many times a packet crossed a channel; 0 in the flow model.
     #[getter]
     fn packet_hops(&self) -> u64 {
         self.outcome.packet_hops
@@ -279,17 +280,17 @@ impl ClusterRun {
         self.outcome.jobs.operations
     }
 
-    /// One row per job, in the jobs' order.
+    /// Returns one row per job, in the jobs' order.
     ///
-    /// Columns: job (its index), name, program, ranks, arrival, start (when it had its GPUs), end,
-    /// time (end less start), computing, communicating, exposed_communication (means over the
-    /// ranks; all times in seconds), messages, data (in bytes). Exposed communication is what no
-    /// computation hid.
+    /// Columns are job (its index), name, program, ranks, arrival, start (when it had its GPUs),
+    /// end and time (end less start). Then come computing, communicating and exposed_communication,
+    /// which are means over the ranks. All times are in seconds. The last columns are messages and
+    /// data (in bytes). Exposed communication is the part that no computation hid.
     fn jobs(&self) -> PyResult<Table> {
         Table::new(tables::jobs(&self.played(), &self.outcome))
     }
 
-    /// One row per rank of each job.
+    /// Returns one row per rank of each job.
     ///
     /// Columns: job (its index), rank, gpu, node, end, computing, communicating,
     /// exposed_communication (all times in seconds), messages, data (in bytes).
@@ -299,14 +300,15 @@ impl ClusterRun {
 
     /// One row per channel of the network, which is one direction of a link.
     ///
-    /// Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
-    /// node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
-    /// utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue, level (a row
-    /// of `levels`), at (the device that it is counted at: the lower of two switches, else where
-    /// it starts), at_level (what `at` is called in its level, `device` within a server), group
-    /// and member (of a dragonfly's switch: its group and its number there; else null). The flow
-    /// model counts messages instead of packets, there and in the queue. Where collectives are
-    /// kernels, packets and the queue of links between switches are null, and in a dragonfly the data, too.
+    /// The first columns are link (its index), from, to and kind: `injection` from a node,
+    /// `ejection` to a node, `switch` between switches. Then come bandwidth (in GB/s), data (in
+    /// bytes), packets and utilisation (share of the makespan at full bandwidth, 0 to 1). Then come
+    /// longest_queue, level (a row of `levels`) and at, the device that the link is counted at.
+    /// This is the lower of two switches, else where the link starts. Column at_level says what
+    /// `at` is called in its level; it is `device` within a server. Columns group and member are a
+    /// dragonfly switch's group and its number there, else null. The flow model counts messages
+    /// instead of packets, there and in the queue. Where collectives are kernels, packets and the
+    /// queue of links between switches are null. In a dragonfly the data is null, too.
     ///
     /// Args:
     ///     alike: The servers that do as one that was played, for each of these; it comes first. The
@@ -342,11 +344,13 @@ impl ClusterRun {
         Table::new(links::links(&self.cluster, &outcome))
     }
 
-    /// One row per level of links, from where messages enter the network to where they leave it.
+    /// Returns one row per level of links, from where messages enter the network to where they
+    /// leave it.
     ///
-    /// Columns: level (`injection`, `leaf to aggregate` and the like between levels of switches,
-    /// `local` and `global` in a dragonfly, elsewhere `between switches`, the kind of a link
-    /// within servers, `ejection`), links (its channels), mean and most (of their utilisation).
+    /// Columns are level, links (its channels), mean and most (of their utilisation). Switched
+    /// networks have the levels `injection`, `leaf to aggregate` and the like between levels of
+    /// switches, and `ejection`. Between switches, a dragonfly has `local` and `global` instead,
+    /// and other networks `between switches`. Within servers, a level is the kind of a link.
     fn levels(&self) -> PyResult<Table> {
         Table::new(links::levels(&self.cluster, &self.outcome))
     }
@@ -365,16 +369,16 @@ impl ClusterRun {
         Table::new(parts::link_times_of(&self.cluster, &self.outcome))
     }
 
-    /// How long messages took from their sending to the arrival of their data, by size.
+    /// Tells by size how long messages took from their sending to the arrival of their data.
     ///
-    /// Columns: smallest, largest (sizes of the class, in bytes), within_node (whether both
-    /// GPUs are in one node), messages, minimum, mean, p50, p90, p99, maximum (in seconds).
-    /// Percentiles are exact to a 32nd. A row for each class that has messages.
+    /// Columns are smallest and largest (sizes of the class, in bytes), within_node (whether both
+    /// GPUs are in one node) and messages. Then come minimum, mean, p50, p90, p99 and maximum, in
+    /// seconds. Percentiles are exact to a 32nd. Each class that has messages has a row.
     fn latencies(&self) -> PyResult<Table> {
         Table::new(self.watch.latencies.table())
     }
 
-    /// How many messages took how long, by size: what `latencies` sums up.
+    /// Counts by size how many messages took how long; `latencies` sums this up.
     ///
     /// Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
     /// seconds; they differ by at most a 32nd), messages. A row where there are messages.
@@ -382,19 +386,20 @@ impl ClusterRun {
         Table::new(self.watch.latencies.histogram())
     }
 
-    /// One row for each collective of a communicator that went by a plan, in the jobs' order.
+    /// Returns one row for each collective of a communicator that went by a plan, in the jobs'
+    /// order.
     ///
-    /// Columns: job (its index), name (the job's), communicator (its index in the program),
-    /// collective, root (null where there is none), ranks, nodes, algorithm (the planner's), rate
-    /// (what the plan reaches in the limit of long data, alone on the network, in GB/s of the
-    /// longest buffer), notes (what a person should know, joined by `; `).
+    /// Columns are job (its index), name (the job's), communicator (its index in the program),
+    /// collective, root (null where there is none), ranks and nodes. Then come algorithm (the
+    /// planner's), rate and notes (for a person to know, joined by `; `). The rate is the limit for
+    /// long data, alone on the network, in GB/s of the longest buffer.
     fn planned(&self) -> PyResult<Table> {
         Table::new(tables::planned(&self.played(), &self.outcome))
     }
 
-    /// One row for each stay of a rank in a region of its program that the run kept.
+    /// Returns one row for each stay of a rank in a region of its program that the run kept.
     ///
-    /// They come rank by rank and in the order of entry.
+    /// They are sorted rank by rank and in the order of entry.
     ///
     /// Columns: job (its index), rank, region, depth (regions open around it), start, end (in
     /// seconds). Empty unless the replay was given a `timeline`.
@@ -410,7 +415,7 @@ impl ClusterRun {
         Table::new(tables::computation(&self.watch))
     }
 
-    /// One row for each message that the run kept, in the order of their arrival.
+    /// Returns one row for each message that the run kept, in the order of their arrival.
     ///
     /// Columns: job (its index), source, destination (ranks), tag, size (in bytes), collective
     /// (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
@@ -459,14 +464,16 @@ impl ClusterRun {
 
     /// One row for each copy that the run kept, in the order of their ends.
     ///
-    /// Columns: job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`),
-    /// peer (the other rank, where there is one), size (in bytes), start (when a copy engine took
-    /// it), end (in seconds). Empty unless the replay was given a `timeline`.
+    /// Columns are job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`)
+    /// and peer (the other rank, where there is one). Then come size (in bytes), start (when a copy
+    /// engine took it) and end, in seconds. The table is empty unless the replay was given a
+    /// `timeline`.
     fn copies(&self) -> PyResult<Table> {
         Table::new(tables::copies(&self.watch))
     }
 
-    /// One row for each rank's part in a collective that ran as a kernel and that the run kept.
+    /// Returns one row for each rank's part in a collective that ran as a kernel and that the run
+    /// kept.
     ///
     /// They come in the order of their ends. Columns: job (its index), rank, collective, size (what
     /// the rank contributes, in bytes), start (when it called), end (in seconds). Empty unless the
@@ -523,13 +530,13 @@ impl ClusterRun {
         Ok((parts.running, parts.exposed))
     }
 
-    /// How many kernels ranks ran, kept or not.
+    /// Counts the kernels that ranks ran, kept or not.
     #[getter]
     fn kernel_count(&self) -> u64 {
         self.watch.kernel_count
     }
 
-    /// What planned collectives were played as: `mpi`, messages, or `nccl`, kernels.
+    /// Says how planned collectives were played: `mpi` as messages, or `nccl` as kernels.
     #[getter]
     fn collective_protocol(&self) -> &'static str {
         self.cluster.collectives.protocol.name()

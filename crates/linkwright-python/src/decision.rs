@@ -73,7 +73,7 @@ impl Match {
 impl Match {
     /// Gives the GPU of each vertex of the pattern, as the system counts them.
     ///
-    /// Of several servers, those of the first come first.
+    /// Lists the GPUs. Of several servers, those of the first come first.
     #[getter]
     fn gpus(&self) -> Vec<usize> {
         self.0.iter().flat_map(Part::gpus).collect()

@@ -1,7 +1,7 @@
-//! The one place where the core's errors become Python exceptions.
+//! Turns the core's errors into Python exceptions, in this one place.
 //!
-//! One function per error enum of the core, for use in `map_err`; each maps what came from a
-//! user's text to `InputError`, with its place, and the rest to the exception of its layer.
+//! Each error enum of the core has one function, for use in `map_err`. It maps errors in a user's
+//! text to `InputError`, with their place. It maps the rest to the exception of its layer.
 
 use linkwright::allocation::AllocationError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
@@ -13,7 +13,7 @@ use linkwright::system::SystemError;
 use linkwright::training::TrainingError;
 use pyo3::prelude::*;
 
-/// The exceptions that `linkwright.errors` defines.
+/// Imports the exceptions that `linkwright.errors` defines.
 mod exceptions {
     pyo3::import_exception!(linkwright.errors, AllocationError);
     pyo3::import_exception!(linkwright.errors, ArgumentError);
@@ -27,7 +27,7 @@ mod exceptions {
     pyo3::import_exception!(linkwright.errors, TimeLimitError);
 }
 
-/// What an exception is made of: what is wrong, and what would work where the core says it.
+/// Gives the parts of an exception: the problem, and the remedy where the core says one.
 fn told(error: impl Into<Diagnosis>) -> (String, Option<String>) {
     let Diagnosis { problem, remedy } = error.into();
     (problem, remedy)
@@ -51,7 +51,7 @@ pub fn input(error: diagnostic::InputError) -> PyErr {
     exceptions::InputError::new_err((file, position.line, position.column, problem, value, remedy))
 }
 
-/// Any failure of the system layer.
+/// Converts any failure of the system layer.
 pub fn system(error: SystemError) -> PyErr {
     match error {
         SystemError::Input(error) => input(error),
@@ -59,7 +59,7 @@ pub fn system(error: SystemError) -> PyErr {
     }
 }
 
-/// Any failure of the allocation layer.
+/// Converts any failure of the allocation layer.
 pub fn allocation(error: AllocationError) -> PyErr {
     match error {
         AllocationError::Input(error) => input(error),
@@ -68,7 +68,7 @@ pub fn allocation(error: AllocationError) -> PyErr {
     }
 }
 
-/// Any failure of the simulation layer.
+/// Converts any failure of the simulation layer.
 pub fn simulation(error: SimulationError) -> PyErr {
     match error {
         SimulationError::Input(error) => input(error),
@@ -82,7 +82,7 @@ pub fn collective(error: impl Into<Diagnosis>) -> PyErr {
     exceptions::CollectiveError::new_err(told(error))
 }
 
-/// What the check found.
+/// Converts the fault that the check found.
 pub fn schedule(fault: ScheduleFault) -> PyErr {
     exceptions::ScheduleError::new_err(told(fault))
 }

@@ -1,4 +1,4 @@
-//! A schedule run on arrays of Python: copied in, run without the interpreter, copied out.
+//! Runs a schedule on arrays of Python: copied in, run without the interpreter, copied out.
 //!
 //! The arrays come through the buffer protocol; NumPy makes those that go back.
 
@@ -42,7 +42,7 @@ pub fn execute(
     }
 }
 
-/// What the schedule's collective must give.
+/// Computes the results that the schedule's collective must give.
 pub fn reference(
     py: Python<'_>,
     source: &Arc<Source>,

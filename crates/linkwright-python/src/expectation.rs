@@ -1,4 +1,4 @@
-//! `linkwright.expect`, and what NCCL chooses.
+//! Gives Python `linkwright.expect`, and NCCL's choices.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::table::Table;
 use crate::timing::bytes;
 use crate::worker::interruptible;
 
-/// What NCCL, or RCCL on AMD's GPUs, takes for a collective of each size.
+/// Returns the choices of NCCL, or of RCCL on AMD's GPUs, for a collective of each size.
 ///
 /// The library's own cost model, with the constants of a release, chooses; `nccl_choices` has all
 /// that there was to choose from.
@@ -118,7 +118,7 @@ pub fn expect(
     Table::new(tables::expectations(&found.map_err(errors::collective)?.rows))
 }
 
-/// What NCCL's kernels cost, term by term, each with its source, as TOML.
+/// Returns the cost of NCCL's kernels, term by term, each with its source, as TOML.
 #[pyfunction]
 pub fn kernel_terms() -> &'static str {
     CollectiveTerms::TEXT
@@ -370,7 +370,7 @@ pub fn choice_doubts(
     found.map_err(errors::collective)
 }
 
-/// Whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.
+/// Says whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.
 ///
 /// Args:
 ///     system: Whose GPUs they are.

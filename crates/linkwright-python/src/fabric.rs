@@ -1,4 +1,4 @@
-//! `linkwright.Fabric`.
+//! Gives Python `linkwright.Fabric`.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::text_source::Source;
 use crate::values;
 use crate::worker;
 
-/// What errors of keyword arguments name as their file.
+/// Stands as the file's name in errors of keyword arguments.
 const PARAMETERS: &str = "<parameters>";
 
-/// The network between servers: switches, ports for nodes, and the links that join them.
+/// Describes the network between servers: switches, ports for nodes, and the links that join them.
 #[pyclass(frozen, eq, module = "linkwright.network")]
 pub struct Fabric {
     fabric: Arc<fabric::Fabric>,
@@ -38,12 +38,12 @@ impl PartialEq for Fabric {
     }
 }
 
-/// What a fabric is made from, which is what is pickled of it.
+/// Holds the parameters or the text that a fabric is made from; a pickle holds just this.
 #[derive(Clone, Serialize, Deserialize)]
 enum Origin {
     /// A kind with all that was given or chosen.
     Kind(Box<FabricSpecification>),
-    /// The text of a file.
+    /// Holds the text of a file.
     Text(Source),
 }
 
@@ -130,7 +130,7 @@ impl Fabric {
         worker::interruptible(py, move || structure::distances(&fabric))
     }
 
-    /// The parameters by their keys in scenarios; none for a graph.
+    /// Returns the parameters by their keys in scenarios; none for a graph.
     fn table(&self) -> toml::Table {
         match &self.origin {
             Origin::Kind(kind) => toml::Table::try_from(kind.whole()).unwrap_or_default(),
@@ -139,7 +139,7 @@ impl Fabric {
     }
 }
 
-/// A kind with its bandwidths multiplied as settings say.
+/// Returns a kind with its bandwidths multiplied as settings say.
 fn scaled(kind: &FabricSpecification, settings: &NetworkSettings) -> FabricSpecification {
     let (numerator, denominator) = settings.bandwidth_scale;
     if numerator == denominator {
@@ -159,7 +159,7 @@ fn scaled(kind: &FabricSpecification, settings: &NetworkSettings) -> FabricSpeci
 
 #[pymethods]
 impl Fabric {
-    /// A network of a kind.
+    /// Makes a network of a kind.
     ///
     /// Args:
     ///     kind: One of `fabric_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
@@ -217,13 +217,13 @@ impl Fabric {
         py.detach(|| Self::of_text(source)).map_err(errors::input)
     }
 
-    /// Its name, such as `fat-tree-2048`.
+    /// Returns its name, such as `fat-tree-2048`.
     #[getter]
     fn name(&self) -> &str {
         self.fabric.name()
     }
 
-    /// Its kind, one of `fabric_names`; `graph` for one whose file lists its links.
+    /// Returns its kind, one of `fabric_names`; `graph` for one whose file lists its links.
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.origin {
@@ -244,13 +244,13 @@ impl Fabric {
         self.fabric.switches()
     }
 
-    /// What its links are: `infiniband` or `ethernet`.
+    /// Names the kind of its links: `infiniband` or `ethernet`.
     #[getter]
     fn link_kind(&self) -> &'static str {
         self.fabric.link_kind().name()
     }
 
-    /// What passes in one direction between two halves of the nodes, in GB/s, if known.
+    /// Returns the bandwidth in one direction between two halves of the nodes, in GB/s, if known.
     ///
     /// The halves are equal or one apart, and divided so that the least passes between them. Not
     /// known is that of a graph of more than 20 switches.
@@ -332,7 +332,7 @@ impl Fabric {
         Ok((found.count, Table::new(structure::paths_table(&self.fabric, &found))?))
     }
 
-    /// Its parameters by name, with those of its kind's preset; empty for a graph.
+    /// Returns its parameters by name, with those of its kind's preset; empty for a graph.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let parameters = PyDict::new(py);
@@ -354,14 +354,14 @@ impl Fabric {
         Ok(parameters)
     }
 
-    /// One row per level of switches, from those of nodes upwards.
+    /// Returns one row per level of switches, from those of nodes upwards.
     ///
-    /// Columns: `level`, `switches`, and the least and the most ports in use at one of them.
+    /// Columns are `level`, `switches`, and the least and the most ports in use at one of them.
     fn levels(&self) -> PyResult<Table> {
         Table::new(fabric_facts::levels(&self.fabric))
     }
 
-    /// One row per class of links.
+    /// Returns one row per class of links.
     ///
     /// Columns: the levels it joins, how many links it has, the bandwidth of one in one
     /// direction, and the latency.
@@ -369,7 +369,7 @@ impl Fabric {
         Table::new(fabric_facts::links(&self.fabric))
     }
 
-    /// Its text as a file of its kind with all parameters.
+    /// Returns its text as a file of its kind with all parameters.
     ///
     /// Raises:
     ///     MachineError: If it is a graph, which has no parameters; `to_dot` writes any network.
@@ -391,7 +391,7 @@ impl Fabric {
         fabric_dot(&self.fabric)
     }
 
-    /// A drawing of a small network, the levels of a large one.
+    /// Draws a small network; lists the levels of a large one.
     fn _repr_html_(&self) -> PyResult<String> {
         match svg::fabric_svg(&self.fabric) {
             Some(drawing) => Ok(drawing),
@@ -405,7 +405,7 @@ impl Fabric {
     }
 }
 
-/// The name of every kind of network between servers.
+/// Lists the name of every kind of network between servers.
 #[pyfunction]
 #[pyo3(signature = () -> "list[NetworkName]")]
 pub fn fabric_names() -> Vec<&'static str> {

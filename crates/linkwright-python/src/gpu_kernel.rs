@@ -1,4 +1,4 @@
-//! `linkwright.GpuKernel`: kernels of one's own.
+//! Gives Python `linkwright.GpuKernel`: kernels of one's own.
 
 use std::sync::Arc;
 
@@ -18,12 +18,13 @@ use crate::argument::{Argument, Refusal, as_extracted, given, size};
 use crate::errors;
 use crate::number::whole;
 
-/// A kernel of one's own: what each wavefront does, operation by operation.
+/// Describes a kernel of one's own, as the operations of each wavefront.
 ///
-/// A wavefront is the number of a work-group, or a pair of that and its number in the group.
-/// Work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
-/// work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
-/// for those that take no part. Loads go on before their words are there: `wait` waits.
+/// A wavefront is named by the number of a work-group, or by a pair of that and its number in the
+/// group. Work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of
+/// each of `lanes` work-items. They lie `stride` bytes apart from `offset` on in a buffer, or at
+/// `offsets`, one for each; None for those that take no part. Loads go on before their words are
+/// there: `wait` waits.
 ///
 /// `GpuSystem.run` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
 #[pyclass(eq, module = "linkwright.gpu")]
@@ -46,7 +47,7 @@ impl<'de> Deserialize<'de> for GpuKernel {
     }
 }
 
-/// A wavefront: its group, and its number there.
+/// Names a wavefront by its group and its number there.
 struct Place(i128, i128);
 
 impl<'a, 'py> Argument<'a, 'py> for Place {
@@ -80,7 +81,7 @@ impl Place {
     }
 }
 
-/// A word of memory, as a whole number or as a real one.
+/// Holds a word of memory, as a whole number or as a real one.
 #[derive(FromPyObject)]
 enum Word {
     Whole(i128),
@@ -102,7 +103,7 @@ impl Word {
     }
 }
 
-/// Words: one for all, one for each, or bytes with the lowest of each word first.
+/// Holds words: one for all, one for each, or bytes with the lowest of each word first.
 #[derive(FromPyObject)]
 enum Values<'py> {
     Bytes(Bound<'py, PyBytes>),
@@ -143,7 +144,7 @@ struct Where<'a> {
 const WIDEST: u64 = 1 << 41;
 
 impl GpuKernel {
-    /// The core's kernel.
+    /// Returns the core's kernel.
     pub fn core(&self) -> &Arc<RecordedKernel> {
         &self.kernel
     }
@@ -167,7 +168,7 @@ impl GpuKernel {
         Ok(Touched { buffer, offsets, width: whole("bytes", bytes, u32::MAX)? })
     }
 
-    /// What an operation on one address touches.
+    /// Describes the memory that an operation on one address touches.
     fn one(&self, buffer: &str, offset: i128, bytes: i128) -> PyResult<Touched> {
         let at = Where { buffer, offset, bytes, stride: Some(0), lanes: 1, offsets: None };
         self.touched(at)
@@ -187,7 +188,7 @@ type Offset = Option<Vec<Option<i128>>>;
 
 #[pymethods]
 impl GpuKernel {
-    /// A kernel without buffers and operations.
+    /// Makes a kernel without buffers and operations.
     ///
     /// Args:
     ///     name: What people call it.
@@ -200,7 +201,7 @@ impl GpuKernel {
         Ok(Self { kernel: Arc::new(RecordedKernel::new(name).map_err(refused)?) })
     }
 
-    /// The kernel of a text.
+    /// Reads a kernel from a text.
     ///
     /// Args:
     ///     text: What the file holds (docs/reference/formats.md).
@@ -219,12 +220,12 @@ impl GpuKernel {
         Ok(Self { kernel: Arc::new(kernel) })
     }
 
-    /// The kernel as a text, which `from_text` and `linkwright gpu run` take.
+    /// Returns the kernel as a text, which `from_text` and `linkwright gpu run` take.
     fn to_text(&self) -> String {
         recorded::write(&self.kernel)
     }
 
-    /// What people call it.
+    /// Returns its name for people.
     #[getter]
     fn name(&self) -> &str {
         self.kernel.name()
@@ -492,7 +493,7 @@ impl GpuKernel {
         self.push(&wavefront, action)
     }
 
-    /// Computes: so many vector instructions, one after another.
+    /// Computes: runs a given number of vector instructions, one after another.
     ///
     /// Args:
     ///     wavefront: Whose operation it is.
@@ -510,7 +511,7 @@ impl GpuKernel {
         self.push(&wavefront, Action::Compute(count))
     }
 
-    /// Accesses the memory of its work-group so many times.
+    /// Accesses the memory of its work-group a given number of times.
     ///
     /// Args:
     ///     wavefront: Whose operation it is.

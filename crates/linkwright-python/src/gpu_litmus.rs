@@ -1,4 +1,4 @@
-//! `linkwright.gpu_litmus`: small programs that tell a coherent memory from another.
+//! Gives Python `linkwright.gpu_litmus`: small programs that tell a coherent memory from another.
 
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::engine::Progress;
@@ -12,12 +12,12 @@ use crate::gpu_run::GpuSystem;
 use crate::table::Table;
 use crate::worker;
 
-/// The most seeds of a call.
+/// Limits the seeds of a call.
 const MOST_SEEDS: u64 = 1 << 32;
 
-/// One row for each litmus test.
+/// Returns one row for each litmus test.
 ///
-/// Columns: name, program (of each wavefront, with `‖` between them), wavefronts, addresses.
+/// Columns are name, program (of each wavefront, with `‖` between them), wavefronts and addresses.
 #[pyfunction]
 pub fn gpu_litmus_tests() -> PyResult<Table> {
     Table::new(tables::litmus_tests())
@@ -25,10 +25,11 @@ pub fn gpu_litmus_tests() -> PyResult<Table> {
 
 /// Plays a litmus test on GPUs, from many starts, and counts what its wavefronts read.
 ///
-/// A seed draws the compute unit of each wavefront (that of the one before, one of its GPU, or
-/// any), when it starts (0 to 500 cycles after the first could), and where x and y lie (in one
-/// line, in one bank, or in two); the same under every memory system. Where the memory system is
-/// not sequentially consistent there is a fence between any two accesses.
+/// A seed draws the compute unit of each wavefront: the unit of the one before, one of its GPU, or
+/// any. It draws when the wavefront starts, 0 to 500 cycles after the first could. It draws where x
+/// and y lie: in one line, in one bank, or in two. The draws are the same under every memory
+/// system. Where the memory system is not sequentially consistent there is a fence between any two
+/// accesses.
 ///
 /// Args:
 ///     system: The GPUs, and how they share memory.

@@ -1,4 +1,4 @@
-//! `linkwright.GpuModel`.
+//! Gives Python `linkwright.GpuModel`.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use pyo3::prelude::*;
 use crate::argument::{as_extracted, given};
 use crate::errors;
 
-/// What is known of one model of GPU, by data sheets and whitepapers.
+/// Holds the known facts of one model of GPU, by data sheets and whitepapers.
 ///
-/// What its file does not say is unknown: the property raises a MachineError that names the
-/// section that is missing.
+/// Facts that its file does not give are unknown. Their property raises a MachineError that names
+/// the section that is missing.
 #[pyclass(frozen, eq, module = "linkwright.gpu")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuModel(gpus::GpuModel);
 
-/// Peak speeds in TFLOP/s, or TOP/s, by number type.
+/// Gives peak speeds in TFLOP/s, or TOP/s, by number type.
 fn rates(rates: &BTreeMap<NumberType, OperationRate>) -> BTreeMap<&'static str, f64> {
     rates.iter().map(|(number, rate)| (number.name(), rate.0 as f64 / 1e12)).collect()
 }
@@ -33,7 +33,7 @@ impl From<gpus::GpuModel> for GpuModel {
 }
 
 impl GpuModel {
-    /// What the core knows.
+    /// Returns the core's value.
     pub fn core(&self) -> &gpus::GpuModel {
         &self.0
     }
@@ -69,7 +69,7 @@ impl GpuModel {
         gpus::read(file, text).map(Self).map_err(errors::input)
     }
 
-    /// Its name here: `v100-sxm2-16gb`.
+    /// Returns its name here, such as `v100-sxm2-16gb`.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -81,25 +81,25 @@ impl GpuModel {
         &self.0.product
     }
 
-    /// `nvidia` or `amd`.
+    /// Names its vendor: `nvidia` or `amd`.
     #[getter]
     fn vendor(&self) -> &'static str {
         self.0.vendor.name()
     }
 
-    /// Its PCI vendor and device ids, such as `10de:1db1`.
+    /// Lists its PCI vendor and device ids, such as `10de:1db1`.
     #[getter]
     fn pci_ids(&self) -> Vec<String> {
         self.0.pci_ids.iter().map(ToString::to_string).collect()
     }
 
-    /// What compilers call its processor: `sm_70`, `gfx942`.
+    /// Lists the names that compilers give its processor, such as `sm_70` or `gfx942`.
     #[getter]
     fn processors(&self) -> Vec<String> {
         self.0.processors.clone()
     }
 
-    /// Its generation of PCIe, such as `pcie3`.
+    /// Names its generation of PCIe, such as `pcie3`.
     #[getter]
     fn pcie(&self) -> &'static str {
         self.0.pcie.name()
@@ -123,37 +123,38 @@ impl GpuModel {
         self.0.links.map(|links| links.bandwidth().as_gigabytes_per_second())
     }
 
-    /// Peak speed of its plain cores by number type (`fp32`), in TFLOP/s, integers in TOP/s.
+    /// Gives the peak speed of its plain cores by number type (`fp32`), in TFLOP/s, for integers in
+    /// TOP/s.
     #[getter]
     fn vector_peak(&self) -> PyResult<BTreeMap<&'static str, f64>> {
         known(self.0.peak()).map(|peak| rates(&peak.vector))
     }
 
-    /// Peak speed of its tensor or matrix cores on dense matrices, likewise.
+    /// Gives the peak speed of its tensor or matrix cores on dense matrices, likewise.
     #[getter]
     fn matrix_peak(&self) -> PyResult<BTreeMap<&'static str, f64>> {
         known(self.0.peak()).map(|peak| rates(&peak.matrix))
     }
 
-    /// What its memory is made of, such as `hbm2`.
+    /// Names the kind of its memory, such as `hbm2`.
     #[getter]
     fn memory_kind(&self) -> PyResult<&'static str> {
         known(self.0.memory()).map(|memory| memory.kind.name())
     }
 
-    /// Its memory in bytes, as sold; drivers keep some.
+    /// Gives its memory in bytes, as sold; drivers keep some.
     #[getter]
     fn memory_capacity(&self) -> PyResult<u64> {
         known(self.0.memory()).map(|memory| memory.capacity.0)
     }
 
-    /// Peak bandwidth of its memory, reading and writing together, in GB/s.
+    /// Gives the peak bandwidth of its memory, reading and writing together, in GB/s.
     #[getter]
     fn memory_bandwidth(&self) -> PyResult<f64> {
         known(self.0.memory()).map(|memory| memory.bandwidth.as_gigabytes_per_second())
     }
 
-    /// How many engines copy between its memory and the rest while the cores work.
+    /// Counts the engines that copy between its memory and the rest while the cores work.
     #[getter]
     fn copy_engines(&self) -> PyResult<u32> {
         known(self.0.copy_engines()).map(|engines| engines.count)
@@ -177,7 +178,7 @@ impl GpuModel {
         known(self.0.caches()).map(|caches| caches.units)
     }
 
-    /// Bytes of its second-level cache, all slices together.
+    /// Counts the bytes of its second-level cache, all slices together.
     #[getter]
     fn l2_cache(&self) -> PyResult<u64> {
         known(self.0.caches()).map(|caches| caches.l2.0)

@@ -1,4 +1,4 @@
-//! `linkwright.GpuPlace`.
+//! Gives Python `linkwright.GpuPlace`.
 
 use linkwright::system::{self, Affinity};
 use pyo3::prelude::*;
@@ -7,15 +7,15 @@ use pyo3::prelude::*;
 #[pyclass(frozen, eq, get_all, module = "linkwright.network")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuPlace {
-    /// The GPU's name in the machine.
+    /// Names the GPU as the machine does.
     name: String,
-    /// Its PCI address, such as `0000:07:00.0`.
+    /// Gives its PCI address, such as `0000:07:00.0`.
     pci_address: Option<String>,
-    /// The CPU cores near it, such as `0-11,24-35`.
+    /// Lists the CPU cores near it, such as `0-11,24-35`.
     cpu_affinity: Option<String>,
-    /// The NUMA nodes near it, such as `0`.
+    /// Lists the NUMA nodes near it, such as `0`.
     numa_affinity: Option<String>,
-    /// Its nearest network interfaces.
+    /// Names its nearest network interfaces.
     nics: Vec<String>,
     /// How near they are: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`; None where there are none.
     nic_proximity: Option<String>,

@@ -1,4 +1,4 @@
-//! `linkwright.GpuSystem` and `linkwright.GpuRun`: kernels inside GPUs.
+//! Gives Python `linkwright.GpuSystem` and `linkwright.GpuRun`: kernels inside GPUs.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use crate::system::System;
 use crate::table::Table;
 use crate::worker;
 
-/// GPUs of one model, how they share memory, and what joins them.
+/// Describes GPUs of one model, how they share memory, and the links that join them.
 #[pyclass(frozen, eq, module = "linkwright.gpu")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuSystem {
@@ -52,7 +52,7 @@ pub struct GpuSystem {
 
 #[pymethods]
 impl GpuSystem {
-    /// GPUs that share memory.
+    /// Makes GPUs that share memory.
     ///
     /// Args:
     ///     model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`; `r9-nano`, or
@@ -159,7 +159,7 @@ impl GpuSystem {
         Ok(system)
     }
 
-    /// The model of its GPUs.
+    /// Returns the model of its GPUs.
     #[getter]
     fn model(&self) -> GpuModel {
         self.model.clone()
@@ -189,7 +189,7 @@ impl GpuSystem {
         self.machine.as_ref().map_or(Vec::new(), |machine| machine.without().to_vec())
     }
 
-    /// How they share memory.
+    /// Says how they share memory.
     #[getter]
     fn memory(&self) -> &str {
         &self.memory
@@ -213,7 +213,7 @@ impl GpuSystem {
         &self.dram
     }
 
-    /// Of each GPU to truly shared memory, each way, in GB/s.
+    /// Returns the bandwidth of each GPU to truly shared memory, each way, in GB/s.
     #[getter]
     fn shared_bandwidth(&self) -> f64 {
         self.shared_bandwidth
@@ -231,13 +231,13 @@ impl GpuSystem {
         self.write_lease
     }
 
-    /// Bits of a timestamp.
+    /// Counts the bits of a timestamp.
     #[getter]
     fn timestamp_bits(&self) -> u8 {
         self.timestamp_bits
     }
 
-    /// Whether wavefronts read their code.
+    /// Says whether wavefronts read their code.
     #[getter]
     fn code(&self) -> bool {
         self.code
@@ -250,8 +250,8 @@ impl GpuSystem {
         Ok(memory_system(&self.memory)?.is_coherent())
     }
 
-    /// Those of `shared_bandwidth`, `read_lease`, `write_lease` and `timestamp_bits` that change
-    /// something under its memory system; what the others are is of no account.
+    /// Lists those of `shared_bandwidth`, `read_lease`, `write_lease` and `timestamp_bits` that
+    /// change something under its memory system. The values of the others are of no account.
     #[getter]
     fn heeds(&self) -> PyResult<Vec<&'static str>> {
         let heeds = memory_system(&self.memory)?.heeds().into_iter();
@@ -260,10 +260,12 @@ impl GpuSystem {
         Ok(heeds.filter(is_its).collect())
     }
 
-    /// What its coherence costs before anything runs: messages, and what caches and memory keep.
+    /// Gives the costs of its coherence before anything runs, in messages and in the state of
+    /// caches and memory.
     ///
-    /// Columns: what (`read request`, `lines of an L1` and the like; what directories keep is left
-    /// out, since it grows with what is shared), bytes, added (how many of them are the protocol's).
+    /// Columns are `what` (`read request`, `lines of an L1` and the like), bytes, and added (how
+    /// many of them are the protocol's). The state of directories is left out, since it grows with
+    /// the data that is shared.
     fn costs(&self) -> PyResult<Table> {
         let memory = memory_system(&self.memory)?;
         Table::new(memory::costs(self.hierarchy()?, memory, self.leases()?))
@@ -291,7 +293,7 @@ impl GpuSystem {
         Ok(links.seconds(read? as f64, written? as f64))
     }
 
-    /// Seconds of a cycle of its GPUs' clock.
+    /// Returns the seconds of a cycle of its GPUs' clock.
     #[getter]
     fn cycle(&self) -> PyResult<f64> {
         Ok(self.hierarchy()?.cycle.as_seconds())
@@ -423,7 +425,7 @@ impl GpuSystem {
 }
 
 impl GpuSystem {
-    /// What is inside its GPUs.
+    /// Returns the inside of its GPUs.
     pub fn hierarchy(&self) -> PyResult<&Hierarchy> {
         self.model.core().hierarchy().map_err(errors::machine)
     }
@@ -465,7 +467,7 @@ impl GpuSystem {
     }
 }
 
-/// What a run is played from.
+/// Holds everything that a run is played from.
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 struct Of {
     system: GpuSystem,
@@ -499,7 +501,7 @@ impl Of {
     }
 }
 
-/// What became of a benchmark, or a kernel of one's own, on GPUs.
+/// Holds the results of a benchmark, or of a kernel of one's own, on GPUs.
 ///
 /// A run is pickled as what it was played from, and is played again when it is loaded.
 #[pyclass(frozen, module = "linkwright.gpu")]
@@ -508,7 +510,7 @@ pub struct GpuRun {
     run: memory::GpuRun,
     steps: linkwright::table::Table,
     groups: linkwright::table::Table,
-    /// Each buffer's name, address and size.
+    /// Lists each buffer's name, address and size.
     buffers: Vec<(String, u64, Bytes)>,
     mismatch: Option<Mismatch>,
     wrong_load: Option<WrongLoad>,
@@ -577,13 +579,13 @@ impl GpuRun {
 
 #[pymethods]
 impl GpuRun {
-    /// The benchmark, or the name of a kernel of one's own.
+    /// Names the benchmark, or the kernel of one's own.
     #[getter]
     fn benchmark(&self) -> &str {
         self.of.what.name()
     }
 
-    /// At what size; None of a kernel of one's own.
+    /// Returns the benchmark's size; None for a kernel of one's own.
     #[getter]
     fn size(&self) -> Option<u64> {
         match self.of.what {
@@ -592,25 +594,25 @@ impl GpuRun {
         }
     }
 
-    /// The GPUs that ran it.
+    /// Returns the GPUs that ran it.
     #[getter]
     fn system(&self) -> GpuSystem {
         self.of.system.clone()
     }
 
-    /// Seconds from the first copy to the last.
+    /// Returns the seconds from the first copy to the last.
     #[getter]
     fn time(&self) -> f64 {
         self.run.time.as_seconds()
     }
 
-    /// Seconds of the kernels alone.
+    /// Returns the seconds of the kernels alone.
     #[getter]
     fn kernel_time(&self) -> f64 {
         self.run.kernel_time().as_seconds()
     }
 
-    /// What the time is of the GPU's clock.
+    /// Returns the time in cycles of the GPU's clock.
     #[getter]
     fn cycles(&self) -> u64 {
         self.run.time.0 / self.run.cycle.0
@@ -643,7 +645,7 @@ impl GpuRun {
         in_memory.or_else(|| self.wrong_load.as_ref().map(ToString::to_string))
     }
 
-    /// Instructions of wavefronts.
+    /// Counts the instructions of wavefronts.
     #[getter]
     fn instructions(&self) -> u64 {
         self.run.instructions.instructions
@@ -655,36 +657,37 @@ impl GpuRun {
         self.run.instructions.remote
     }
 
-    /// Pages that came to a GPU because it touched them.
+    /// Counts the pages that came to a GPU because it touched them.
     #[getter]
     fn page_migrations(&self) -> u64 {
         self.run.migrations
     }
 
-    /// Events that the model handled.
+    /// Counts the events that the model handled.
     #[getter]
     fn events(&self) -> u64 {
         self.run.events
     }
 
-    /// One row for each step, in order.
+    /// Returns one row for each step, in order.
     ///
-    /// Columns: step (`copy in`, `kernel`, `write back`, `copy out`), of (which buffer or kernel),
-    /// time (in seconds).
+    /// Columns are step (`copy in`, `kernel`, `write back`, `copy out`), of (which buffer or
+    /// kernel) and time (in seconds).
     fn steps(&self) -> PyResult<Table> {
         Table::new(self.steps.clone())
     }
 
-    /// One row for each cache.
+    /// Returns one row for each cache.
     ///
-    /// Columns: cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu, number (among the
-    /// GPU's), hits, merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
-    /// lines), answers, latency (their mean, in seconds; no number where there are none).
+    /// Columns are cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu and number (among
+    /// the GPU's). Then come hits, merged (accesses that waited for a line under way), misses,
+    /// evictions and write_backs, all in lines. The last are answers and latency (their mean, in
+    /// seconds; no number where there are none).
     fn caches(&self) -> PyResult<Table> {
         Table::new(tables::caches(&self.run, self.of.system.gpus))
     }
 
-    /// One row for each channel of memory.
+    /// Returns one row for each channel of memory.
     ///
     /// Columns: gpu (whose it is, or `shared`), channel, reads, writes (lines, for caches),
     /// copied_in, copied_out (lines, by the host's copies), timestamp_evictions. The last counts
@@ -693,11 +696,11 @@ impl GpuRun {
         Table::new(tables::memory(&self.run, self.of.system.gpus))
     }
 
-    /// One row for each direction of a link that carried something.
+    /// Returns one row for each direction of a link that carried something.
     ///
-    /// Columns: link, messages, bytes (without what the link adds), utilisation (share of the run
-    /// for which it was busy, 0 to 1), longest_wait (that a message had for those before it, in
-    /// seconds).
+    /// Columns are link, messages, bytes (without those that the link adds) and utilisation (share
+    /// of the run for which it was busy, 0 to 1). The last is longest_wait: the longest that a
+    /// message waited for those before it, in seconds.
     fn links(&self) -> PyResult<Table> {
         Table::new(tables::links(&self.run))
     }
@@ -705,8 +708,8 @@ impl GpuRun {
     /// One row for each work-group that the timeline kept, in the order in which they ended. Empty
     /// unless the run was given a `timeline`.
     ///
-    /// Columns: kernel, launch (its number), group (its number in the launch), gpu, unit (the
-    /// compute unit of the GPU), start, end (in seconds).
+    /// Columns are kernel, launch (its number), group (its number in the launch), gpu, unit (the
+    /// compute unit of the GPU), start and end (in seconds).
     fn groups(&self) -> PyResult<Table> {
         Table::new(self.groups.clone())
     }
@@ -720,9 +723,10 @@ impl GpuRun {
     /// One row for each interval, and each link and memory that did anything. Empty unless the run
     /// was given a `timeline`.
     ///
-    /// An interval is 64 cycles, or so much longer that there are no more than 1,024. Columns: of
-    /// (which link, or whose memory), what (`busy`, the share of the interval, 0 to 1; `read` or
-    /// `written`, by caches, in bytes a second), start (of the interval, in seconds), value.
+    /// An interval is 64 cycles, or longer, so that there are no more than 1,024 intervals. Columns
+    /// are of (which link, or whose memory), `what`, start (of the interval, in seconds) and value.
+    /// The value of `busy` is the share of the interval, 0 to 1. Those of `read` and `written`, by
+    /// caches, are in bytes a second.
     fn samples(&self) -> PyResult<Table> {
         Table::new(tables::samples(&self.run, self.of.system.gpus))
     }
@@ -767,10 +771,11 @@ impl GpuRun {
         self.run.accesses.as_ref().map_or(0, |trace| trace.count)
     }
 
-    /// What the loads have read that a kernel of one's own records: one row for each word.
+    /// Gives the words that the loads of a kernel of one's own have read: one row for each word.
     ///
-    /// Columns: load (its name), launch (its number), group, wavefront (in the group), gpu (that
-    /// ran it), lane (the work-item), word (of the work-item), value (without sign).
+    /// Columns are load (its name), launch (its number), group, wavefront (in the group) and gpu
+    /// (that ran it). Then come lane (the work-item), word (of the work-item) and value (without
+    /// sign).
     fn loads(&self) -> PyResult<Table> {
         Table::new(tables::loads(&self.loads))
     }

@@ -113,8 +113,9 @@ impl What {
 
 /// One row for each benchmark that GPUs can run.
 ///
-/// Columns: name, what (it does), size (what its size counts), multiple (what the size is a
-/// multiple of), small_size (which runs within seconds), full_size (that of the footprint in the dissertation's Table 3.2).
+/// Columns are name, `what` (it does), size (the thing that its size counts) and multiple (its size
+/// is a multiple of this). Then come small_size (which runs within seconds) and full_size (with the
+/// footprint in the dissertation's Table 3.2).
 #[pyfunction]
 pub fn gpu_benchmarks() -> PyResult<Table> {
     Table::new(tables::benchmarks())

@@ -1,4 +1,4 @@
-//! `linkwright.Job` and where jobs come from.
+//! Gives Python `linkwright.Job` and the sources of jobs.
 
 use linkwright::allocation::PatternShape;
 use linkwright::diagnostic::{Diagnosis, Named as _};
@@ -17,7 +17,7 @@ use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
 
-/// One job of a shared server.
+/// Describes one job of a shared server.
 #[pyclass(frozen, eq, module = "linkwright.scenario", from_py_object)]
 #[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Job(pub simulation::Job);
@@ -96,7 +96,7 @@ impl Job {
         Ok(Self(job))
     }
 
-    /// Its name.
+    /// Returns its name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -126,7 +126,7 @@ impl Job {
         self.0.edges.as_deref().cloned().map(Pattern)
     }
 
-    /// Whether allocation treats it as bandwidth sensitive.
+    /// Says whether allocation treats it as bandwidth sensitive.
     #[getter]
     fn sensitive(&self) -> bool {
         self.0.sensitive
@@ -138,7 +138,7 @@ impl Job {
         self.0.arrival.as_seconds()
     }
 
-    /// Its work, in iterations of the workload.
+    /// Counts its work, in iterations of the workload.
     #[getter]
     fn iterations(&self) -> u64 {
         self.0.iterations
@@ -156,7 +156,8 @@ impl Job {
         self.0.bytes_per_iteration.map(|bytes| bytes.0)
     }
 
-    /// Of a job that trains a network layer by layer, samples of each GPU in an iteration; else None.
+    /// Counts the samples of each GPU in an iteration of a job that trains a network layer by
+    /// layer; else None.
     #[getter]
     fn samples_per_gpu(&self) -> Option<u32> {
         self.0.samples_per_gpu
@@ -168,7 +169,7 @@ impl Job {
         matches!(self.0.task(), Some(simulation::Task::Model(_)))
     }
 
-    /// The same job under another name, at another arrival in seconds.
+    /// Copies the job under another name, with another arrival in seconds.
     ///
     /// Raises:
     ///     SimulationError: If the name is blank or the arrival out of range.
@@ -209,7 +210,7 @@ pub fn workload_names() -> Vec<&'static str> {
     Workload::all().iter().map(|workload| workload.name.as_str()).collect()
 }
 
-/// The workloads: name, sensitive, iterations, bytes and compute time per iteration.
+/// Lists the workloads: name, sensitive, iterations, bytes and compute time per iteration.
 #[pyfunction]
 pub fn workloads() -> PyResult<Table> {
     let all = Workload::all();
@@ -289,7 +290,7 @@ pub fn write_jobs(py: Python<'_>, #[pyo3(from_py_with = given)] jobs: Vec<Job>) 
     })
 }
 
-/// The paper's uniform mix, or one like it.
+/// Draws the paper's uniform mix, or one like it.
 ///
 /// Args:
 ///     seed: The same seed gives the same jobs.

@@ -19,7 +19,7 @@ use crate::table::Table;
 /// A shape is its numbers in order, as "4096x4096x8192", or each by its name, as
 /// "batch=1,tokens=8192,heads=32,kv-heads=8,head=128".
 ///
-/// - "gemm": m, n, k.
+/// - "gemm" has m, n, k.
 /// - "attention" (all tokens of sequences, each sees those before it) and "decode" (one new token of each): batch, tokens,
 ///   heads, kv-heads, head. They may also have window (tokens that one sees) and cache ("bf16" or "fp8").
 /// - "experts" (the perceptrons of a block's experts, forward): tokens (of all GPUs), hidden, inner, top, experts. They

@@ -113,7 +113,7 @@ impl KernelTrace {
 
     /// Gives one row for each part of a step's time; they sum to it.
     ///
-    /// Columns: part, time (s).
+    /// Columns are part and time (s).
     ///
     /// Collectives that nothing is computed beside are exposed. The GPU waits for the host where nothing runs that the
     /// host had launched.
@@ -183,7 +183,7 @@ impl KernelTrace {
 
     /// Gives one row for each kernel that no rule knows, the longest first, 20 at most.
     ///
-    /// Columns: name, time (s of a step, summed up).
+    /// Columns are name and time (s of a step, summed up).
     fn unknown(&self) -> PyResult<Table> {
         let own = &self.0.unknown;
         let columns = Columns::new()
@@ -232,7 +232,7 @@ impl KernelRatios {
 
     /// Gives one row for each kind and pass of kernels, and for each product whose shapes the trace has.
     ///
-    /// Columns: name, pass, measured and modelled (s of a step), ratio.
+    /// Columns are name, pass, measured and modelled (s of a step), and ratio.
     ///
     /// A ratio of what the model has no time for is zero.
     fn rows(&self) -> PyResult<Table> {

@@ -1,6 +1,6 @@
-//! The Python face of Linkwright: one file per exposed class, and no model of its own.
+//! Shows Linkwright to Python: it has one file per exposed class, and no model of its own.
 //!
-//! Values go out as frozen classes, columns through the Arrow C stream, and errors as the
+//! Values are handed out as frozen classes, columns through the Arrow C stream, and errors as the
 //! exceptions of `linkwright.errors`.
 
 mod allocator;
@@ -70,7 +70,7 @@ mod values;
 mod watts;
 mod worker;
 
-/// The compiled half of the package `linkwright`; use the package, not this module.
+/// Holds the compiled half of the package `linkwright`; use the package, not this module.
 #[pyo3::pymodule]
 mod _core {
     use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! `linkwright.read_nccl_tests`.
+//! Gives Python `linkwright.read_nccl_tests`.
 
 use linkwright::collectives::baselines::{ElementType, ReduceOperation, Settings};
 use linkwright::collectives::link_graph::check_gpus;
@@ -20,13 +20,13 @@ use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
 
-/// What a run of nccl-tests measured.
+/// Holds the measurements of a run of nccl-tests.
 #[pyclass(frozen, module = "linkwright.collectives")]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct NcclTestsLog(nccl_tests::NcclTestsLog);
 
 impl NcclTestsLog {
-    /// What the core has of it.
+    /// Returns the core's value.
     pub fn core(&self) -> &nccl_tests::NcclTestsLog {
         &self.0
     }
@@ -67,7 +67,7 @@ impl NcclTestsLog {
         self.0.version.as_deref()
     }
 
-    /// The model of each rank's GPU, as far as the log lists them.
+    /// Lists the model of each rank's GPU, as far as the log lists them.
     #[getter]
     fn gpus(&self) -> Vec<&str> {
         self.0.gpus.iter().map(String::as_str).collect()
@@ -104,7 +104,7 @@ impl NcclTestsLog {
         self.0.rows.first()?.operation.map(ReduceOperation::name)
     }
 
-    /// Checks that the log is of a collective on so many GPUs.
+    /// Checks that the log is of a collective on a given number of GPUs.
     ///
     /// Args:
     ///     collective: One of `collective_names`.
@@ -124,16 +124,17 @@ impl NcclTestsLog {
         self.0.check(wanted, gpus).map_err(errors::input)
     }
 
-    /// What was not read, and what looks wrong: each with its line.
+    /// Lists the lines that were not read, and those that look wrong, each by its number.
     #[getter]
     fn notes(&self) -> Vec<(usize, &str)> {
         self.0.notes.iter().map(|note| (note.line, note.text.as_str())).collect()
     }
 
-    /// One row per size, in the log's order.
+    /// Returns one row per size, in the log's order.
     ///
-    /// Columns: size in bytes; time in seconds, algorithm_bandwidth and bus_bandwidth in GB/s with a
-    /// result buffer of its own; the same in place, where it was measured; line in the log.
+    /// Columns are size (in bytes), then time (in seconds), algorithm_bandwidth and bus_bandwidth
+    /// (in GB/s) with a result buffer of its own. The same follow in place, where it was measured,
+    /// then the line in the log.
     fn rows(&self) -> PyResult<Table> {
         let rows = &self.0.rows;
         let out = |of: fn(&Measured) -> f64| -> Vec<f64> {
@@ -165,7 +166,7 @@ impl NcclTestsLog {
     }
 }
 
-/// What the shape of the difference between measured and expected times means, in a sentence.
+/// Explains in a sentence the shape of the difference between measured and expected times.
 ///
 /// A time within its error, or within 15 %, fits.
 ///

@@ -22,7 +22,8 @@ where
     within(what, value, most, errors::range)
 }
 
-/// The same, with the exception of another layer than the simulation's.
+/// Checks a whole number as [`whole`] does, with the exception of another layer than the
+/// simulation's.
 pub fn within<T>(
     what: &str,
     value: i128,
@@ -38,7 +39,7 @@ where
     T::try_from(value).ok().filter(|value| *value <= most).ok_or_else(|| refuse(&most))
 }
 
-/// The id of one of a server's GPUs.
+/// Returns the id of one of a server's GPUs.
 pub fn gpu_of(gpus: usize, value: i128) -> PyResult<usize> {
     usize::try_from(value).ok().filter(|gpu| *gpu < gpus).ok_or_else(|| {
         let last = gpus.saturating_sub(1);
@@ -49,7 +50,7 @@ pub fn gpu_of(gpus: usize, value: i128) -> PyResult<usize> {
     })
 }
 
-/// Seconds that a user gave, as a time.
+/// Converts seconds that a user gave into a time.
 pub fn time(what: &str, seconds: f64) -> PyResult<Picoseconds> {
     if (0.0..1e7).contains(&seconds) {
         return Ok(Picoseconds::from_seconds(seconds));
@@ -59,7 +60,7 @@ pub fn time(what: &str, seconds: f64) -> PyResult<Picoseconds> {
     ))
 }
 
-/// Gigabytes per second that a user gave, as a bandwidth.
+/// Converts gigabytes per second that a user gave into a bandwidth.
 pub fn bandwidth(what: &str, gigabytes_per_second: f64) -> PyResult<Bandwidth> {
     if (0.0..=WIDEST).contains(&gigabytes_per_second) {
         return Ok(Bandwidth((gigabytes_per_second * 1e9).round() as u64));

@@ -1,4 +1,4 @@
-//! `linkwright.Owner`: who asked for a job's GPUs.
+//! Gives Python `linkwright.Owner`: who asked for a job's GPUs.
 
 use linkwright::allocation;
 use linkwright::diagnostic::Diagnosis;
@@ -9,12 +9,12 @@ use crate::argument::given;
 use crate::errors;
 use crate::number;
 
-/// Who asked for a job's GPUs on a live server, and for how long.
+/// Says who asked for a job's GPUs on a live server, and for how long.
 #[pyclass(frozen, eq, module = "linkwright.allocation")]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Owner(pub allocation::Owner);
 
-/// Seconds since 1970 as the core counts them: in microseconds, to the nearest.
+/// Converts seconds since 1970 into microseconds, as the core counts them, to the nearest.
 pub fn microseconds(what: &str, seconds: f64) -> PyResult<u64> {
     // Until the year 5138; a float tells its microseconds apart.
     if (0.0..=1e11).contains(&seconds) {
@@ -31,7 +31,7 @@ fn seconds(microseconds: u64) -> f64 {
 
 #[pymethods]
 impl Owner {
-    /// An owner.
+    /// Makes an owner.
     ///
     /// Args:
     ///     pid: The process that asks.
@@ -55,25 +55,25 @@ impl Owner {
         Ok(Self(allocation::Owner { pid, host, time, lease }))
     }
 
-    /// The process that asked.
+    /// Returns the id of the process that asked.
     #[getter]
     fn pid(&self) -> u32 {
         self.0.pid
     }
 
-    /// The computer on which it ran.
+    /// Names the computer on which it ran.
     #[getter]
     fn host(&self) -> &str {
         &self.0.host
     }
 
-    /// When it asked, in seconds since 1970.
+    /// Says when it asked, in seconds since 1970.
     #[getter]
     fn time(&self) -> f64 {
         seconds(self.0.time)
     }
 
-    /// For how long it asked, in seconds; None without end.
+    /// Says for how long it asked, in seconds; None without end.
     #[getter]
     fn lease(&self) -> Option<f64> {
         self.0.lease.map(seconds)

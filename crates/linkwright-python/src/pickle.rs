@@ -1,6 +1,6 @@
 //! Values between processes: every value pickles and copies, as the core's data in JSON.
 //!
-//! A class that derives serde's traits and stands in the list of [`pickled`] is done: `copyreg`
+//! A class needs to derive serde's traits and to stand in the list of [`pickled`]. `copyreg` then
 //! tells Python's `pickle` and `copy` about it, and its numbers come back to the last bit.
 
 use pyo3::IntoPyObjectExt as _;
@@ -50,7 +50,7 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 
 macro_rules! pickled {
     ($($class:ident),* $(,)?) => {
-        /// The name of a value's class, and its data.
+        /// Returns the name of a value's class, and its data.
         fn saved(value: &Bound<'_, PyAny>) -> PyResult<(&'static str, String)> {
             $(if let Ok(value) = value.cast::<$class>() {
                 let text = serde_json::to_string(&*value.borrow()).map_err(refuse)?;
@@ -59,7 +59,7 @@ macro_rules! pickled {
             Err(PyTypeError::new_err(format!("cannot pickle {}", value.get_type().name()?)))
         }
 
-        /// A value from the name of its class and its data.
+        /// Makes a value from the name of its class and its data.
         #[pyfunction]
         #[pyo3(name = "_restored")]
         fn restored(py: Python<'_>, class: &str, text: &str) -> PyResult<Py<PyAny>> {
@@ -126,7 +126,7 @@ pickled!(
     Tried,
 );
 
-/// What makes a value again, as `copyreg` asks for it.
+/// Returns the parts that make a value again, as `copyreg` asks for them.
 #[pyfunction]
 #[pyo3(name = "_reduced")]
 fn reduced<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

@@ -1,4 +1,4 @@
-//! `linkwright.plan` and its like.
+//! Gives Python `linkwright.plan` and its like.
 
 use linkwright::diagnostic::{Diagnosis, Registered as _};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::system::System;
 use crate::timing::{bytes, peer_access_time};
 use crate::worker::interruptible;
 
-/// The name of the choice of the fastest algorithm.
+/// Names the choice of the fastest algorithm.
 const AUTO: &str = "auto";
 
 const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what was tried";
@@ -239,7 +239,7 @@ pub fn packing_rate(
 
 /// About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
 ///
-/// An estimate for one core, good to a factor of three.
+/// The estimate is for one core, and good to a factor of three.
 ///
 /// Args:
 ///     system: Whose links carry it.
@@ -358,7 +358,8 @@ pub fn collective_names() -> Vec<&'static str> {
     Collective::NAMES.to_vec()
 }
 
-/// What a collective's algorithm bandwidth times gives its bus bandwidth, after nccl-tests.
+/// Returns the factor from a collective's algorithm bandwidth to its bus bandwidth, after
+/// nccl-tests.
 ///
 /// Args:
 ///     collective: One of `collective_names`.

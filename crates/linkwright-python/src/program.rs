@@ -1,4 +1,4 @@
-//! `linkwright.Program`.
+//! Gives Python `linkwright.Program`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::table::Table;
 use crate::values;
 use crate::worker;
 
-/// What every rank of a job does: operations and what each of them waits for.
+/// Holds the operations of every rank of a job, and for which others each of them waits.
 #[pyclass(frozen, eq, module = "linkwright.network", from_py_object)]
 #[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Program(pub Arc<program::Program>);
 
 #[pymethods]
 impl Program {
-    /// A program with the communication of a known application.
+    /// Makes a program with the communication of a known application.
     ///
     /// Args:
     ///     application: One of `applications`.
@@ -107,7 +107,7 @@ impl Program {
         Ok(read_otf2(py, path, name, main_loop, collective_bytes)?.0)
     }
 
-    /// Its name.
+    /// Returns its name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -143,15 +143,16 @@ impl Program {
         self.0.communicators.clone()
     }
 
-    /// One row per operation of a rank, in its order.
+    /// Returns one row per operation of a rank, in its order.
     ///
-    /// Columns: kind (`compute`, `delay`, `reduce`, `copy`, `send`, `receive`, `collective`, `timed`
-    /// for a collective whose time is known, `kernel` for the job's own, `join`, `enter`, `leave`), collective (its name, or
-    /// empty), direction (of a copy: `host-to-device`, `device-to-host`, `peer`), duration (in ps),
-    /// rate (of a reduction, in bytes per second),
-    /// peer (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy
-    /// and a send), communicator, region, in_loop (whether iterations repeat it), and the rows
-    /// that it waits for: completed and started. Null: there is none, or any will do.
+    /// Columns are kind, collective (its name, or empty), direction (of a copy: `host-to-device`,
+    /// `device-to-host`, `peer`) and duration (in ps). Kinds are `compute`, `delay`, `reduce`,
+    /// `copy`, `send`, `receive`, `collective`, `join`, `enter` and `leave`. A collective whose
+    /// time is known is `timed`, and the job's own kernel is `kernel`. Then come rate (of a
+    /// reduction, in bytes per second), peer (the other rank, or the root of a collective), tag and
+    /// size (in bytes). Then come route (of a copy and a send), communicator, region and in_loop
+    /// (whether iterations repeat it). The last are the rows that it waits for: completed and
+    /// started. Null means that there is none, or that any will do.
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank.
@@ -168,7 +169,7 @@ impl Program {
         Table::new(tables::operations(found))
     }
 
-    /// One iteration of the program as GOAL text, with its collectives lowered to messages.
+    /// Writes one iteration of the program as GOAL text, with its collectives lowered to messages.
     ///
     /// Raises:
     ///     SimulationError: If GOAL cannot say it.
@@ -195,8 +196,8 @@ impl Program {
 
 /// Reads a program from an OTF2 archive, as `Program.from_otf2` does, with notes.
 ///
-/// The notes are what its reader should know: what was left out or could not be told, each a
-/// sentence.
+/// The notes are for its reader. They list the things that were left out or could not be told, each
+/// in a sentence.
 ///
 /// Raises:
 ///     InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
@@ -239,15 +240,15 @@ enum ReadError {
 
 /// Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
 ///
-/// The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
-/// than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
+/// The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs than
+/// on its CPUs. Its inverse is the `computation_scale` of a job on GPUs.
 #[pyfunction]
 #[pyo3(signature = () -> "list[tuple[ApplicationName, str, float]]")]
 pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
     ALL.iter().map(|it| (it.name, it.summary, it.gpu_speedup)).collect()
 }
 
-/// Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
+/// Lists mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
 ///
 /// Args:
 ///     seed: What they are drawn from.

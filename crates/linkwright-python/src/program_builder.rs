@@ -1,4 +1,4 @@
-//! `linkwright.ProgramBuilder`.
+//! Gives Python `linkwright.ProgramBuilder`.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::errors;
 use crate::number;
 use crate::program::Program;
 
-/// The most ranks of a program, as of skeletons.
+/// Limits the ranks of a program, as for skeletons.
 const MOST_RANKS: u32 = 1 << 20;
 
 /// An operation of a program that is being built, which later ones may wait for.
 #[pyclass(frozen, module = "linkwright.network")]
 pub struct ProgramOperation {
-    /// Of which builder it is.
+    /// Tells its builder from others.
     of: Arc<()>,
     rank: Rank,
     request: PendingOperation,
@@ -38,7 +38,8 @@ impl ProgramOperation {
         self.rank
     }
 
-    /// Its place among the operations of its rank, from zero, as in `Program.operations_of`.
+    /// Returns its place among the operations of its rank, from zero, as in
+    /// `Program.operations_of`.
     #[getter]
     fn index(&self) -> u32 {
         self.request.index()
@@ -51,7 +52,7 @@ impl ProgramOperation {
 
 type Handles<'py> = Vec<PyRef<'py, ProgramOperation>>;
 
-/// In which stream of its rank an operation stands, and what waits for what.
+/// Says in which stream of its rank an operation stands, and which operations wait for which.
 struct Order<'py> {
     stream: i128,
     blocking: bool,
@@ -60,11 +61,11 @@ struct Order<'py> {
 
 /// Writes a program down, operation by operation: for what no reader reads.
 ///
-/// Each operation stands in a stream of its rank, behind those that the stream has already, and
+/// Each operation stands in a stream of its rank, behind those that the stream has already. It
 /// waits for those that `after` lists, too. With `blocking=False` the stream goes on as soon as the
 /// operation has started, as with MPI's non-blocking calls; `wait` waits for its end. Different
-/// streams of a rank are under way at once, as far as its one processor, its messaging library and
-/// its GPU's copy engines let them.
+/// streams of a rank are under way at once. Its one processor, its messaging library and its GPU's
+/// copy engines limit this.
 ///
 /// Sizes are bytes, or texts such as "64 MiB"; times are seconds, or texts such as "30 us".
 #[pyclass(module = "linkwright.network")]
@@ -81,7 +82,7 @@ pub struct ProgramBuilder {
 
 #[pymethods]
 impl ProgramBuilder {
-    /// An empty program.
+    /// Makes an empty program.
     ///
     /// Args:
     ///     ranks: How many ranks it has, 1 to 1,048,576.
@@ -439,7 +440,7 @@ impl ProgramBuilder {
         Ok(each.collect())
     }
 
-    /// Waits until operations are complete: what follows in the stream comes after them.
+    /// Waits until operations are complete: later operations in the stream come after them.
     ///
     /// Args:
     ///     rank: Who waits.
@@ -461,7 +462,7 @@ impl ProgramBuilder {
         self.push(rank, Operation::Join, &order)
     }
 
-    /// Enters a region of the program, by its name: what timelines and results of regions show.
+    /// Enters a region of the program, by its name. Timelines and results of regions show it.
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank.
@@ -534,7 +535,7 @@ impl ProgramBuilder {
         Ok(self.communicators.len() as u32 - 1)
     }
 
-    /// The main loop, which a job's `iterations` repeat: `with builder.main_loop(): ...`.
+    /// Opens the main loop, which a job's `iterations` repeat: `with builder.main_loop(): ...`.
     ///
     /// A program has one at most.
     ///
@@ -595,7 +596,7 @@ impl ProgramBuilder {
         Ok(Program(program))
     }
 
-    /// Its name.
+    /// Returns its name.
     #[getter]
     fn name(&self) -> &str {
         &self.name
@@ -626,7 +627,7 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> PyErr {
     )
 }
 
-/// The class of links of a name.
+/// Returns the class of links of a name.
 fn named_route(name: &str) -> PyResult<RouteClass> {
     RouteClass::from_name(name).map_err(errors::program)
 }

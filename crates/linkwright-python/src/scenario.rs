@@ -1,4 +1,4 @@
-//! `linkwright.Scenario`.
+//! Gives Python `linkwright.Scenario`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use crate::values;
 use crate::watts::{Watts, of_models};
 use crate::worker;
 
-/// A scenario as written: which system, which jobs, under which choices.
+/// Holds a scenario as written: which system, which jobs, under which choices.
 #[pyclass(frozen, eq, module = "linkwright.scenario")]
 pub struct Scenario(Arc<scenario::Scenario>, Source);
 
@@ -121,7 +121,7 @@ impl Scenario {
         &self.0.name
     }
 
-    /// What fixes every choice by chance.
+    /// Returns the seed of every choice by chance.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed
@@ -154,7 +154,8 @@ impl Scenario {
         }
     }
 
-    /// Of a mix, the path of the job file as written, or the jobs that the scenario generates.
+    /// Returns the jobs of a mix: the path of the job file as written, or the jobs that the
+    /// scenario generates.
     #[getter]
     fn jobs(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self.mix().and_then(|mix| mix.jobs.as_ref()) {
@@ -167,7 +168,7 @@ impl Scenario {
         }
     }
 
-    /// What the jobs of a mix that it generates are drawn from; None where none are.
+    /// Returns the seed of the jobs that a mix generates; None where it generates none.
     #[getter]
     fn jobs_seed(&self) -> Option<u64> {
         match self.mix()?.jobs.as_ref()? {
@@ -176,8 +177,8 @@ impl Scenario {
         }
     }
 
-    /// Of programs: a placement, or the name of a mapping file, for jobs without one of their
-    /// own.
+    /// Returns the mapping of programs: a placement, or the name of a mapping file, for jobs
+    /// without one of their own.
     #[getter]
     fn mapping(&self) -> Option<&str> {
         match &self.0.asked {
@@ -206,31 +207,32 @@ impl Scenario {
         self.mix().map(|mix| mix.choices.unhealthy.clone()).unwrap_or_default()
     }
 
-    /// The policies to play the jobs of a mix under.
+    /// Lists the policies to play the jobs of a mix under.
     #[getter]
     fn policies(&self) -> Vec<String> {
         self.mix().map(|mix| mix.policies.clone()).unwrap_or_default()
     }
 
-    /// `sound` or `published`: what policies rank by.
+    /// Says by which model policies rank: `sound` or `published`.
     #[getter]
     fn bandwidth_model(&self) -> &'static str {
         self.mix().map(|mix| mix.choices.bandwidth_model).unwrap_or_default().name()
     }
 
-    /// `mapa` or `data-sheet`: what labels the links; None where the machine is to say.
+    /// Says which profile labels the links: `mapa` or `data-sheet`; None where the machine is to
+    /// say.
     #[getter]
     fn bandwidth_profile(&self) -> Option<&'static str> {
         self.mix()?.choices.bandwidth_profile.map(Named::name)
     }
 
-    /// `nearest` or `published`: what decides between matches that tie.
+    /// Says how to decide between matches that tie: `nearest` or `published`.
     #[getter]
     fn ties(&self) -> &'static str {
         self.mix().map(|mix| mix.choices.ties).unwrap_or_default().name()
     }
 
-    /// `first-fit`, `pack`, `spread` or `whole`: in which server a job looks for GPUs first.
+    /// Says in which server a job looks for GPUs first: `first-fit`, `pack`, `spread` or `whole`.
     #[getter]
     fn server_choice(&self) -> &'static str {
         self.mix().map(|mix| mix.choices.server_choice).unwrap_or_default().name()
@@ -242,7 +244,7 @@ impl Scenario {
         self.mix().map(|mix| mix.choices.discipline).unwrap_or_default().name()
     }
 
-    /// `formula` or `played`: what says how long a job of a mix runs.
+    /// Says how to find the run time of a job of a mix: by `formula`, or `played`.
     #[getter]
     fn run_time(&self) -> &'static str {
         self.mix().map(|mix| mix.choices.run_time).unwrap_or_default().name()
@@ -254,7 +256,7 @@ impl Scenario {
         self.mix().is_some_and(|mix| mix.choices.iteration.host_copies)
     }
 
-    /// Of played jobs, `reference` or `own`: how fast GPUs compute.
+    /// Says how fast GPUs compute in played jobs: `reference` or `own`.
     #[getter]
     fn gpu_speed(&self) -> &'static str {
         self.mix().map(|mix| mix.choices.iteration.gpu_speed).unwrap_or_default().name()
@@ -273,7 +275,7 @@ impl Scenario {
         self.mix().and_then(|mix| mix.choices.iteration.bucket).map(|bucket| bucket.0)
     }
 
-    /// What plans the collectives of played jobs: one of `planner_names`.
+    /// Names the planner of the collectives of played jobs, one of `planner_names`.
     #[getter]
     fn planner(&self) -> &'static str {
         match self.mix() {
@@ -323,7 +325,8 @@ impl Scenario {
         self.0.seeds
     }
 
-    /// What differs in each variant of its `[compare]`, by its keys; of a variant nothing does.
+    /// Gives the settings that differ in each variant of its `[compare]`, by their keys. In a
+    /// variant nothing differs.
     #[getter]
     fn differences<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
@@ -347,7 +350,7 @@ impl Scenario {
         Self::read(py, Source { variant: Some(name), ..self.1.clone() })
     }
 
-    /// The same scenario with other settings.
+    /// Copies the scenario with other settings.
     ///
     /// Args:
     ///     settings: Values by their keys, with dots for tables: `{"system.network.nic": "rr-4"}`.
@@ -476,7 +479,7 @@ impl Scenario {
         text.map_err(|error| errors::range(Diagnosis::of(error.to_string())))
     }
 
-    /// The system, the jobs, and notes.
+    /// Returns the system, the jobs, and notes.
     ///
     /// The jobs of a mix are `Job`s, those of programs `ClusterJob`s, each with the GPU of each of its
     /// ranks. Notes say what was left out of traces or could not be told, each a sentence behind the

@@ -1,4 +1,4 @@
-//! `linkwright.Schedule`: a collective, planned or read.
+//! Gives Python `linkwright.Schedule`: a collective, planned or read.
 
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::sync::Arc;
@@ -47,17 +47,17 @@ impl PartialEq for Schedule {
 }
 
 impl Schedule {
-    /// Holds what the planner made for a system, and what it tried.
+    /// Holds the planner's plan for a system, and the algorithms that it tried.
     pub fn planned(plan: Plan, tried: Vec<planning::Tried>, system: System) -> Self {
         Self { source: Arc::new(Source::Planned(plan)), system: Some(system), tried }
     }
 
-    /// The core's value.
+    /// Returns the core's value.
     pub fn data(&self) -> &collectives::Schedule {
         self.source.schedule()
     }
 
-    /// The same, for another thread.
+    /// Returns the same value for another thread.
     pub fn source(&self) -> Arc<Source> {
         Arc::clone(&self.source)
     }
@@ -88,20 +88,20 @@ impl Schedule {
     }
 }
 
-/// A schedule in another format.
+/// Holds a schedule in another format.
 #[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Export(export::Export);
 
 #[pymethods]
 impl Export {
-    /// The file's whole text.
+    /// Returns the file's whole text.
     #[getter]
     fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// What the format could not say and its user must know, each a sentence.
+    /// Lists the facts that the format could not say and its user must know, each in a sentence.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
@@ -135,7 +135,7 @@ impl CheckReport {
         self.0.sent_chunks.clone()
     }
 
-    /// The most messages that must follow one another: what latency multiplies.
+    /// Returns the most messages that must follow one another: latency counts this many times.
     #[getter]
     fn longest_chain(&self) -> usize {
         self.0.longest_chain
@@ -266,7 +266,7 @@ impl Schedule {
         &self.data().name
     }
 
-    /// The collective's name.
+    /// Returns the collective's name.
     #[getter]
     fn collective(&self) -> &'static str {
         self.data().collective.name()
@@ -278,13 +278,13 @@ impl Schedule {
         self.data().collective.root().map(|rank| self.data().gpus[rank])
     }
 
-    /// The GPU of each rank.
+    /// Returns the GPU of each rank.
     #[getter]
     fn gpus(&self) -> Vec<usize> {
         self.data().gpus.clone()
     }
 
-    /// The algorithms that `auto` tried: timed plans from the fastest on, then the others.
+    /// Lists the algorithms that `auto` tried: timed plans from the fastest on, then the others.
     ///
     /// Empty where an algorithm was named.
     #[getter]
@@ -292,7 +292,7 @@ impl Schedule {
         self.tried.iter().cloned().map(Tried).collect()
     }
 
-    /// The protocol of its connections: `LL`, `LL128` or `Simple`.
+    /// Names the protocol of its connections: `LL`, `LL128` or `Simple`.
     #[getter]
     fn protocol(&self) -> &'static str {
         self.data().protocol.name()
@@ -359,7 +359,8 @@ impl Schedule {
         Some(if beside { WantedLinks::Hybrid.name() } else { of_class() })
     }
 
-    /// What it reaches of the peak with long data, in GB/s of size; None if it was read.
+    /// Returns the rate that it reaches of the links' peak with long data, in GB/s of size; None if
+    /// it was read.
     #[getter]
     fn rate(&self) -> Option<f64> {
         self.source.plan().map(|plan| plan.rate.as_gigabytes_per_second())
@@ -371,7 +372,8 @@ impl Schedule {
         self.source.plan()?.optimum.map(Bandwidth::as_gigabytes_per_second)
     }
 
-    /// What `optimum` is the optimum of, such as `trees over NVLink`; None without one.
+    /// Says which schedules have `optimum` as their optimum, such as `trees over NVLink`; None
+    /// without one.
     #[getter]
     fn optimum_of(&self) -> Option<String> {
         self.source.plan()?.optimum_of(self.core()?)
@@ -423,7 +425,7 @@ impl Schedule {
         Ok(taken.iter().map(told).collect())
     }
 
-    /// What the planner has to say: links that could not be used, weights that were rounded.
+    /// Lists the planner's remarks: links that could not be used, weights that were rounded.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.source.plan().map_or_else(Vec::new, |plan| plan.notes.clone())
@@ -477,7 +479,7 @@ impl Schedule {
             .map(|(outputs, _)| outputs)
     }
 
-    /// As `execute`, with the seconds that the ranks took.
+    /// Executes as `execute` does, and also returns the seconds that the ranks took.
     ///
     /// These count the check that comes first, but no copies from or to Python.
     ///
@@ -498,7 +500,7 @@ impl Schedule {
         execution::execute(py, &self.source, &arrays, reduction, in_place)
     }
 
-    /// What its collective must give for these inputs, computed without any schedule.
+    /// Computes the results that its collective must give for these inputs, without any schedule.
     ///
     /// Integers equal what `execute` gives. Floats are reduced in the order of the ranks, so
     /// that for `n` ranks a sum may differ by `n` units of its last place.
@@ -551,7 +553,7 @@ impl Schedule {
         timing::time_schedule(py, &self.source, size, on, chunk, protocol, processes)
     }
 
-    /// The file that MSCCL's executors load.
+    /// Writes the file that MSCCL's executors load.
     ///
     /// Args:
     ///     min_bytes: The smallest call that may use it.
@@ -586,7 +588,7 @@ impl Schedule {
         made.map(Export).map_err(errors::collective)
     }
 
-    /// The execution plan that MSCCL++ loads.
+    /// Writes the execution plan that MSCCL++ loads.
     ///
     /// Args:
     ///     min_bytes: The smallest message that may use it.
@@ -645,7 +647,7 @@ impl Schedule {
         made.map(Export).map_err(errors::collective)
     }
 
-    /// A Graphviz drawing of its trees side by side.
+    /// Draws its trees side by side for Graphviz.
     ///
     /// Where there are none, it shows what every connection moves.
     fn to_dot(&self) -> String {
@@ -664,7 +666,7 @@ impl Schedule {
         export::trees_to_dot(&schedule.name, &names, &trees)
     }
 
-    /// One row per step.
+    /// Returns one row per step.
     ///
     /// Columns: rank, block, step, channel, operation, send_to, receive_from, source,
     /// destination, count and after, the `block.step` of its rank that must have ended first.

@@ -1,11 +1,11 @@
-//! `linkwright.Setting`.
+//! Gives Python `linkwright.Setting`.
 
 use linkwright::scenario::{self, Kind, Registries};
 use pyo3::prelude::*;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A setting of a scenario: what it may be, and what stands for it where it is absent.
+/// Describes a setting of a scenario: its possible values, and the value where it is absent.
 #[pyclass(frozen, module = "linkwright.scenario")]
 pub struct Setting(scenario::Setting);
 
@@ -26,21 +26,22 @@ impl<'de> Deserialize<'de> for Setting {
 
 #[pymethods]
 impl Setting {
-    /// Its table and key, as `system.network.nic`.
+    /// Returns its table and key, as `system.network.nic`.
     #[getter]
     fn path(&self) -> String {
         self.0.path()
     }
 
-    /// Its key alone.
+    /// Returns its key alone.
     #[getter]
     fn key(&self) -> &str {
         &self.0.key
     }
 
-    /// What its values are: `table`, `tables`, `free` (a table of keys that are not settings), `text`,
-    /// `file`, `truth`, `whole` and `number`, `wholes` and `texts` (lists), `factor`, `time`, `size`, `bandwidth`, `name` (one
-    /// of `names`), `names` (some of them), or `name-or-other`.
+    /// Names the kind of its values. Plain kinds are `text`, `file`, `truth`, `whole`, `number`,
+    /// `factor`, `time`, `size` and `bandwidth`. Lists are `wholes` and `texts`. A `table`,
+    /// `tables` or `free` holds keys; those of `free` are not settings. A `name` is one of `names`,
+    /// and `names` are some of them; `name-or-other` allows others.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0.kind {
@@ -87,13 +88,13 @@ impl Setting {
         self.0.range()
     }
 
-    /// What stands for it where it is absent: a value as it is written, or a phrase.
+    /// Returns the value that holds where it is absent, as it is written, or a phrase.
     #[getter]
     fn absent(&self) -> &'static str {
         self.0.absent
     }
 
-    /// What it is, in a phrase.
+    /// Describes it in a phrase.
     #[getter]
     fn help(&self) -> &str {
         &self.0.help
@@ -104,7 +105,7 @@ impl Setting {
     }
 }
 
-/// Every setting of a scenario, in the order of the reference.
+/// Lists every setting of a scenario, in the order of the reference.
 #[pyfunction]
 pub fn settings() -> Vec<Setting> {
     scenario::settings(&Registries::default()).into_iter().map(Setting).collect()

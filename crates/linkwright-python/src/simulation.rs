@@ -1,4 +1,4 @@
-//! `linkwright.simulate` and its result.
+//! Gives Python `linkwright.simulate` and its result.
 
 use linkwright::allocation::{self, BandwidthModel, Policy, Ties};
 use linkwright::collectives::plan::planners;
@@ -42,14 +42,14 @@ fn no_jobs() -> PyErr {
     errors::range(ComparisonError::NoJobs)
 }
 
-/// What happened to each job under one policy.
+/// Holds the fate of each job under one policy.
 #[pyclass(frozen, module = "linkwright.scenario")]
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 pub struct SimulationResult {
     policy: String,
     jobs: Vec<simulation::Job>,
     records: Vec<JobRecord>,
-    /// The system's id of each server's first GPU.
+    /// Holds the system's id of each server's first GPU.
     first_gpus: Vec<u32>,
     run_time: RunTime,
     plans: Option<usize>,
@@ -60,13 +60,13 @@ pub struct SimulationResult {
 
 #[pymethods]
 impl SimulationResult {
-    /// The policy's name.
+    /// Returns the policy's name.
     #[getter]
     pub fn policy(&self) -> &str {
         &self.policy
     }
 
-    /// What said how long each job ran: `formula`, `regression` or `played`.
+    /// Names the source of each job's run time: `formula`, `regression` or `played`.
     #[getter]
     fn run_time(&self) -> &'static str {
         self.run_time.name()
@@ -81,22 +81,23 @@ impl SimulationResult {
         self.plans
     }
 
-    /// Seconds from time zero until the last job ended.
+    /// Returns the seconds from time zero until the last job ended.
     #[getter]
     fn makespan(&self) -> f64 {
         self.records.iter().map(|record| record.finish).max().map_or(0.0, Picoseconds::as_seconds)
     }
 
-    /// One row per job, in the jobs' order.
+    /// Returns one row per job, in the jobs' order.
     ///
-    /// Columns: job, workload, gpu_count, pattern, sensitive, arrival, start, finish, wait,
-    /// run_time (all in seconds), gpus, double_links, single_links, pcie_links,
-    /// aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
-    /// sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
-    /// bandwidths that one GPU does not have are null there, and for a job of several servers, whose
-    /// links and other bandwidths are those within servers. Of a system of several servers a last
-    /// column, servers, says in which the job ran. Where parts failed for a time, restarts counts how often a job began anew,
-    /// and lost has the seconds that this cost it.
+    /// The first columns are job, workload, gpu_count, pattern and sensitive. Then come arrival,
+    /// start, finish, wait and run_time, all in seconds. Columns gpus, double_links, single_links
+    /// and pcie_links follow. Bandwidths are in GB/s: aggregated_bandwidth,
+    /// ideal_aggregated_bandwidth, effective_bandwidth, sound_bandwidth and preserved_bandwidth.
+    /// The last are candidates and optimal. The two bandwidths that one GPU does not have are null
+    /// there. They are null for a job of several servers, too, whose links and other bandwidths are
+    /// those within servers. For a system of several servers a last column, servers, says in which
+    /// the job ran. Where parts failed for a time, restarts counts how often a job began anew, and
+    /// lost has the seconds that this cost it.
     fn jobs(&self) -> PyResult<Table> {
         let table = tables::jobs(&self.jobs, &self.records, &self.first_gpus);
         Table::new(tables::with_failures(table, &self.records, &self.endured))
@@ -104,7 +105,7 @@ impl SimulationResult {
 
     /// One row for each time in which a job held GPUs: a job that lost its own has several.
     ///
-    /// Columns: job, start, finish (in seconds), gpus.
+    /// Columns are job, start, finish (in seconds) and gpus.
     fn tries(&self) -> PyResult<Table> {
         Table::new(tables::tries(&self.jobs, &self.records, &self.first_gpus))
     }
@@ -212,10 +213,12 @@ impl SimulationResult {
 
     /// Counts the bytes of each direction of each link until all jobs had ended.
     ///
-    /// Columns: link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes), utilisation, level, at,
-    /// at_level, group and member, as `ClusterRun.links` has them, and link_kind. Links of the network have a row each. Links within servers
-    /// have one if they carried something. Flows do not know the way through a dragonfly: there links between switches have
-    /// null, unless packets are played. There is no row where a formula said how long jobs ran, and nothing was sent.
+    /// Columns are link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes)
+    /// and utilisation. Then come level, at, at_level, group and member, as `ClusterRun.links` has
+    /// them, and link_kind. Links of the network have a row each. Links within servers have one if
+    /// they carried something. Flows do not know the way through a dragonfly: there links between
+    /// switches have null, unless packets are played. There is no row where a formula said how long
+    /// jobs ran, and nothing was sent.
     ///
     /// Args:
     ///     system: As told to `play_jobs`.
@@ -283,7 +286,7 @@ impl SimulationResult {
         text.map_err(|error| errors::range(Diagnosis::of(error.to_string())))
     }
 
-    /// The result that `to_json` of this version wrote.
+    /// Reads the result that `to_json` of this version wrote.
     ///
     /// Raises:
     ///     SimulationError: If the text is none.

@@ -1,4 +1,4 @@
-//! `linkwright.System`.
+//! Gives Python `linkwright.System`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -48,7 +48,7 @@ use crate::traffic;
 use crate::values;
 use crate::worker::interruptible;
 
-/// Servers, and the network between them.
+/// Holds servers, and the network between them.
 ///
 /// One server stands alone. Several are on a network; a network without described servers has a
 /// node of GPUs at each port, all joined to each other. GPU ids count through the first server,
@@ -80,7 +80,7 @@ impl PartialEq for System {
 }
 
 impl System {
-    /// A lone server.
+    /// Makes a system of a lone server.
     pub fn of_server(server: Server) -> Self {
         let server = Arc::new(server);
         Self::new(of_server(Arc::clone(&server)), Origin::Server(server))
@@ -105,7 +105,7 @@ impl System {
         &self.origin
     }
 
-    /// The core's system.
+    /// Returns the core's system.
     pub fn core(&self) -> &Arc<system::System> {
         &self.cluster.system
     }
@@ -136,7 +136,7 @@ impl System {
         ))
     }
 
-    /// The GPUs by their ids.
+    /// Returns the GPUs by their ids.
     fn known(&self, gpus: &[i128]) -> PyResult<Vec<usize>> {
         let count = self.gpu_count() as usize;
         gpus.iter().map(|gpu| number::gpu_of(count, *gpu)).collect()
@@ -253,7 +253,7 @@ impl System {
         if !lists_network(&machine) {
             return Ok(Self::of_server(machine));
         }
-        // What is wrong with the network is said of the machine, and not of a setting.
+        // A fault of the network is reported for the machine, and not for a setting.
         split(&machine).map_err(errors::system)?;
         let (cluster, origin) = Arguments::of_machine(&machine).build(py)?;
         Ok(Self::new(cluster, origin))
@@ -412,13 +412,13 @@ impl System {
         }
     }
 
-    /// Where the descriptions of its servers come from.
+    /// Says where the descriptions of its servers come from.
     #[getter]
     fn source(&self) -> String {
         sources(self.core())
     }
 
-    /// What probably makes the description of a server wrong, and what to do about it.
+    /// Lists probable faults in the description of a server, with a remedy for each.
     ///
     /// Every answer about the system hangs on it, unlike on an assumption.
     #[getter]
@@ -428,7 +428,7 @@ impl System {
 
     /// Lists what had to be assumed because no source says it.
     ///
-    /// First of the servers by themselves, then of the whole.
+    /// The list begins with those of the servers by themselves. Those of the whole follow.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         assumed(self.core())
@@ -445,7 +445,7 @@ impl System {
 
     /// Says that the speed of its network is assumed, since nobody named it; else None.
     ///
-    /// Interfaces of known speed leave nothing to assume.
+    /// With interfaces of known speed there is nothing to assume.
     #[getter]
     fn assumed_speed(&self) -> Option<&str> {
         let (source, said) = self.core().unnamed_speed()?;
@@ -501,7 +501,7 @@ impl System {
         Fabric::of_system(self.core(), self.origin.network().as_ref(), &files)
     }
 
-    /// Its servers in order, each by itself and how many of it stand in a row.
+    /// Lists its servers in order, each by itself with the number of equal ones in a row.
     ///
     /// None where they are nodes of GPUs whose wiring nobody describes.
     fn servers(&self) -> Vec<(Self, u32)> {
@@ -613,19 +613,19 @@ impl System {
         (0..core.gpus()).map(model).collect()
     }
 
-    /// One row per device: what it is, its links, its place, its ids, cores and memory.
+    /// Returns one row per device: its kind, its links, its place, its ids, cores and memory.
     fn devices(&self) -> PyResult<Table> {
         Table::new(tables::devices(self.core()))
     }
 
     /// One row per bundle of links: its ends, kind, count, bandwidth and latency.
     ///
-    /// The links of the first server, of the second, ..., then the network's.
+    /// They are the links of the first server, of the second, ..., then the network's.
     fn links(&self) -> PyResult<Table> {
         Table::new(tables::links(self.core()))
     }
 
-    /// One row per network interface, in the order of the network's ports that they take.
+    /// Returns one row per network interface, in the order of the network's ports that they take.
     ///
     /// Columns: port, interface (its name), server, switch (at which the port is), bandwidth and
     /// latency of its link. Empty of a server that stands alone.
@@ -633,13 +633,13 @@ impl System {
         Table::new(tables::ports(self.core()))
     }
 
-    /// Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it.
+    /// Says where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it.
     fn gpu_places(&self) -> PyResult<Vec<GpuPlace>> {
         let server = self.listed()?;
         Ok(system::gpu_places(&server).into_iter().map(GpuPlace::from).collect())
     }
 
-    /// The CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
+    /// Returns the CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
     ///
     /// None where the source does not name the cores near all of them.
     ///
@@ -652,7 +652,7 @@ impl System {
         Ok(cores.map(|cores| cores.to_string()))
     }
 
-    /// The NUMA nodes near any of these GPUs, likewise.
+    /// Returns the NUMA nodes near any of these GPUs, likewise.
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
@@ -677,7 +677,7 @@ impl System {
         (if all { BandwidthProfile::Mapa } else { BandwidthProfile::DataSheet }).name()
     }
 
-    /// For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
+    /// Gives for each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
     ///
     /// A GPU with itself is `("X", 0.0)`. Of 1,024 GPUs at most, since the pairs grow with their square:
     /// of a larger system ask one of its `servers()`.
@@ -711,7 +711,7 @@ impl System {
         (0..count).map(|a| (0..count).map(|b| cell(a, b)).collect()).collect()
     }
 
-    /// For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
+    /// Says for each pair of GPUs how far their host path reaches: PIX, PXB, PHB, NODE, SYS, or X.
     ///
     /// X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
     ///
@@ -916,7 +916,7 @@ impl System {
         py.detach(|| export::to_json(self.core()))
     }
 
-    /// The system as a Graphviz drawing.
+    /// Draws the system for Graphviz.
     fn to_dot(&self, py: Python<'_>) -> String {
         py.detach(|| export::to_dot(self.core()))
     }

@@ -1,4 +1,4 @@
-//! What a `linkwright.System` is made from: arguments as settings, with the files that they name.
+//! Keeps the source of a `linkwright.System`: arguments as settings, with the files that they name.
 
 use std::sync::Arc;
 
@@ -25,10 +25,11 @@ use crate::text_source::Source;
 use crate::values;
 use crate::worker::interruptible;
 
-/// What errors of arguments name as their file.
+/// Stands as the file's name in errors of arguments.
 pub const SETTINGS: &str = SETTINGS_FILE;
 
-/// What GPUs that are joined all to all are: a key of the argument, and that of a scenario.
+/// Pairs the keys that describe GPUs joined all to all: a key of the argument, and the key of a
+/// scenario.
 const OF_NODES: [(&str, &str); 4] = [
     ("gpus", "gpus_per_node"),
     ("nics", "nics_per_node"),
@@ -40,20 +41,20 @@ const OF_SERVERS: [&str; 3] = ["machine", "servers", "system"];
 /// Keys that say how jobs are played.
 const OF_REPLAYS: [&str; 4] = ["fidelity", "seed", "protocol", "collectives"];
 
-/// What a system is made from, which is what is pickled of it.
+/// Holds the source that a system is made from; a pickle holds just this.
 #[derive(Serialize, Deserialize)]
 pub enum Origin {
     /// Holds a lone server.
     Server(#[serde(with = "server_text")] Arc<Server>),
-    /// Settings, with the files that they name.
+    /// Holds settings, with the files that they name.
     Settings(String, Files),
-    /// A scenario, with its files.
+    /// Holds a scenario, with its files.
     Scenario(Source, Files),
     /// A text that describes a system alone, with the files that it names.
     Text(String, Files),
     /// Another system, with what is said of its GPUs.
     Changed(Arc<Origin>, Box<GpuChanges>),
-    /// Another system, without some of its parts.
+    /// Takes another system, without some of its parts.
     Lacking(Arc<Origin>, Vec<String>),
 }
 
@@ -82,7 +83,7 @@ impl Origin {
         }
     }
 
-    /// What is said of its network; None of a lone server.
+    /// Returns the settings of its network; None for a lone server.
     pub fn network(&self) -> Option<NetworkSettings> {
         match self {
             Self::Server(_) => None,
@@ -109,7 +110,8 @@ impl Origin {
         files
     }
 
-    /// The tables of a scenario that say the same, with the files that they name; empty of a lone server.
+    /// Returns the tables of a scenario that say the same, with the files that they name; empty for
+    /// a lone server.
     pub fn scenario(&self) -> String {
         let mut whole = Table::new();
         match self {
@@ -148,7 +150,7 @@ impl Origin {
         format!("{text}\n{files}")
     }
 
-    /// The settings, by the keys of the class's arguments, and the files that they name.
+    /// Returns the settings, by the keys of the class's arguments, and the files that they name.
     pub fn settings(&self) -> (Table, Files) {
         match self {
             Self::Server(_) => (Table::new(), Files::new()),
@@ -181,7 +183,7 @@ fn settled(source: &Source) -> Table {
     Scenario::read(&source.given()).map(|read| read.settings).unwrap_or_default()
 }
 
-/// The arguments that a scenario's `[system]` and its PCIe bus stand for.
+/// Converts a scenario's `[system]` and its PCIe bus into the arguments that they stand for.
 fn of_system(system: Option<Value>, bus: Option<(String, Value)>) -> Table {
     let Some(Value::Table(mut system)) = system else { return Table::new() };
     let mut arguments = Table::new();
@@ -254,7 +256,7 @@ pub fn play_settings(settled: &Table) -> Table {
     of_replays.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// The arguments that a scenario's keys stand for.
+/// Converts a scenario's keys into the arguments that they stand for.
 fn as_arguments(mut table: Table) -> Table {
     let mut arguments = Table::new();
     let node: Table = OF_NODES
@@ -312,7 +314,7 @@ impl<'a, 'py> Argument<'a, 'py> for ServerArgument {
     }
 }
 
-/// Equal servers in a row.
+/// Holds equal servers in a row.
 pub struct Row(Kind, i128);
 
 impl<'a, 'py> Argument<'a, 'py> for Row {
@@ -344,7 +346,8 @@ as_extracted!(
     Files: "a dictionary of names and bytes", "files";
 );
 
-/// What joins servers: a network that was made, its kind or speed, or all of its settings.
+/// Describes the network that joins servers: one that was made, its kind or speed, or all of its
+/// settings.
 #[derive(FromPyObject)]
 pub enum NetworkArgument<'py> {
     Fabric(PyRef<'py, Fabric>),
@@ -352,7 +355,7 @@ pub enum NetworkArgument<'py> {
     Settings(Bound<'py, PyDict>),
 }
 
-/// The arguments as the keys of a scenario's network, and the files that they name.
+/// Holds the arguments as the keys of a scenario's network, and the files that they name.
 #[derive(Default)]
 pub struct Arguments {
     table: Table,
@@ -424,7 +427,7 @@ impl Arguments {
         made
     }
 
-    /// The system that they describe.
+    /// Makes the system that they describe.
     pub fn build(self, py: Python<'_>) -> PyResult<(Cluster, Origin)> {
         let text = self.table.to_string();
         let (given, files) = (text.clone(), self.files.clone());
@@ -555,7 +558,7 @@ impl Arguments {
     }
 }
 
-/// A preset's name.
+/// Checks a preset's name.
 fn known(name: String) -> PyResult<String> {
     presets::preset(&name).map_err(errors::system)?;
     Ok(name)

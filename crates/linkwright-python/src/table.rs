@@ -1,4 +1,4 @@
-//! `linkwright.Table`: columns handed over through the Arrow C data interface.
+//! Gives Python `linkwright.Table`: columns handed over through the Arrow C data interface.
 //!
 //! The capsules own what they carry: a consumer moves the structure out, and a capsule that
 //! nobody consumes releases it. Values are shared, never copied; lists and texts are laid out
@@ -28,7 +28,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::cells;
 use crate::errors;
 
-/// The rows of a table, one after another, each as a dictionary.
+/// Gives the rows of a table, one after another, each as a dictionary.
 #[pyclass(module = "linkwright._core")]
 pub struct Rows {
     batch: RecordBatch,
@@ -72,7 +72,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The core's table as one record batch.
+    /// Converts the core's table into one record batch.
     pub fn new(table: table::Table) -> PyResult<Self> {
         let options = RecordBatchOptions::new().with_row_count(Some(table.row_count()));
         let mut fields = Vec::new();
@@ -254,14 +254,14 @@ impl Table {
         self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The schema as an Arrow C schema in a capsule.
+    /// Returns the schema as an Arrow C schema in a capsule.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref())
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The rows as an Arrow C stream in a capsule.
+    /// Returns the rows as an Arrow C stream in a capsule.
     ///
     /// A requested schema is only a wish, and the protocol lets a producer pass it over.
     #[pyo3(signature = (requested_schema: "object | None" = None))]

@@ -1,4 +1,4 @@
-//! `linkwright.Floorplan` and `linkwright.ThermalMap`: the heat of packages.
+//! Gives Python `linkwright.Floorplan` and `linkwright.ThermalMap`: the heat of packages.
 
 use linkwright::thermal::{self, tables};
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use crate::errors;
 use crate::table::Table;
 use crate::worker;
 
-/// A package: layers on one another, blocks that make heat within them, and a sink.
+/// Describes a package: layers on one another, blocks that make heat within them, and a sink.
 ///
 /// Lengths are in mm, power in W, resistances in K/W, temperatures in degrees Celsius.
 #[pyclass(frozen, eq, module = "linkwright.gpu")]
@@ -34,7 +34,7 @@ impl Floorplan {
         py.detach(|| thermal::Floorplan::read(file, text)).map(Self).map_err(errors::input)
     }
 
-    /// What it is called.
+    /// Returns its name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -46,25 +46,25 @@ impl Floorplan {
         &self.0.source
     }
 
-    /// What the source leaves open, and how it is taken.
+    /// Lists the points that the source leaves open, and how they are taken.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         self.0.assumptions.clone()
     }
 
-    /// Of the interposer, from left to right.
+    /// Measures the interposer from left to right.
     #[getter]
     fn width(&self) -> f64 {
         self.0.width
     }
 
-    /// Of the interposer, from front to back.
+    /// Measures the interposer from front to back.
     #[getter]
     fn height(&self) -> f64 {
         self.0.height
     }
 
-    /// The temperature of the air.
+    /// Returns the temperature of the air.
     #[getter]
     fn ambient(&self) -> f64 {
         self.0.ambient
@@ -76,13 +76,13 @@ impl Floorplan {
         self.0.power()
     }
 
-    /// The sink's resistance, from the topmost layer to the air.
+    /// Returns the sink's resistance, from the topmost layer to the air.
     #[getter]
     fn sink(&self) -> f64 {
         self.0.sink
     }
 
-    /// The same by area, as a heat transfer coefficient in W/(m2 K).
+    /// Returns the same by area, as a heat transfer coefficient in W/(m2 K).
     #[getter]
     fn sink_coefficient(&self) -> f64 {
         self.0.sink_coefficient()
@@ -94,15 +94,15 @@ impl Floorplan {
         self.0.board
     }
 
-    /// One row for each block.
+    /// Returns one row for each block.
     ///
-    /// Columns: name, layer, x, y (its left and front edge), width, height, power, conductivity
-    /// (sideways, in W/(m K)), vertical_conductivity.
+    /// Columns are name, layer, x and y (its left and front edge), width, height, power,
+    /// conductivity (sideways, in W/(m K)) and vertical_conductivity.
     fn blocks(&self) -> PyResult<Table> {
         Table::new(tables::blocks(&self.0))
     }
 
-    /// One row for each layer, from the board up.
+    /// Returns one row for each layer, from the board up.
     ///
     /// Columns: name, thickness, width, height, cells (that its thickness is divided into),
     /// conductivity (sideways, in W/(m K)), vertical_conductivity.
@@ -110,7 +110,7 @@ impl Floorplan {
         Table::new(tables::layers(&self.0))
     }
 
-    /// The same package with another sink.
+    /// Copies the package with another sink.
     ///
     /// Raises:
     ///     SimulationError: If no sink has that resistance.
@@ -119,7 +119,7 @@ impl Floorplan {
         self.0.with_sink(resistance).map(Self).map_err(errors::range)
     }
 
-    /// The same package in other air.
+    /// Copies the package into other air.
     ///
     /// Raises:
     ///     SimulationError: If no air has that temperature.
@@ -174,14 +174,14 @@ impl Floorplan {
     }
 }
 
-/// What temperatures are found from.
+/// Holds the inputs from which temperatures are found.
 #[derive(Clone, Serialize, Deserialize)]
 struct Of {
     plan: Floorplan,
     cells: usize,
 }
 
-/// The temperatures of a package, in degrees Celsius.
+/// Holds the temperatures of a package, in degrees Celsius.
 ///
 /// It is pickled as what it was found from, and is found again when it is loaded.
 #[pyclass(frozen, module = "linkwright.gpu")]
@@ -219,13 +219,13 @@ impl ThermalMap {
 
 #[pymethods]
 impl ThermalMap {
-    /// What it is of.
+    /// Returns the package that it shows.
     #[getter]
     fn floorplan(&self) -> Floorplan {
         self.of.plan.clone()
     }
 
-    /// Of the hottest cell.
+    /// Returns the temperature of the hottest cell.
     #[getter]
     fn maximum(&self) -> f64 {
         self.map.maximum()
@@ -249,19 +249,19 @@ impl ThermalMap {
         self.map.heat().board
     }
 
-    /// Cells of the interposer, each way.
+    /// Counts the cells of the interposer, each way.
     #[getter]
     fn cells(&self) -> usize {
         self.of.cells
     }
 
-    /// Cells of all layers, those beyond the interposer too.
+    /// Counts the cells of all layers, those beyond the interposer too.
     #[getter]
     fn cell_count(&self) -> usize {
         self.map.cells()
     }
 
-    /// How many rounds of conjugate gradients it took.
+    /// Counts the rounds of conjugate gradients that it took.
     #[getter]
     fn rounds(&self) -> usize {
         self.map.rounds()
@@ -273,25 +273,25 @@ impl ThermalMap {
         self.map.unaccounted()
     }
 
-    /// One row for each block.
+    /// Returns one row for each block.
     ///
-    /// Columns: name, layer, power, power_density (in W/mm2), maximum, mean, minimum, x, y (the
-    /// middle of its hottest cell, in mm).
+    /// Columns are name, layer, power, power_density (in W/mm2), maximum, mean, minimum, x and y
+    /// (the middle of its hottest cell, in mm).
     fn blocks(&self) -> PyResult<Table> {
         Table::new(tables::block_temperatures(&self.map))
     }
 
-    /// One row for each layer, from the board up.
+    /// Returns one row for each layer, from the board up.
     ///
-    /// Columns: name, maximum, mean, minimum, x, y (the middle of its hottest cell, in mm).
+    /// Columns are name, maximum, mean, minimum, x and y (the middle of its hottest cell, in mm).
     fn layers(&self) -> PyResult<Table> {
         Table::new(tables::layer_temperatures(&self.map))
     }
 
-    /// One row for each cell of a layer, from left to right, then from front to back.
+    /// Returns one row for each cell of a layer, from left to right, then from front to back.
     ///
-    /// Columns: x, y (the middle, in mm), width, height, temperature (the highest of the cells that
-    /// lie on one another there).
+    /// Columns are x and y (the middle, in mm), width, height and temperature (the highest of the
+    /// cells that lie on one another there).
     ///
     /// Raises:
     ///     SimulationError: If there is no such layer.

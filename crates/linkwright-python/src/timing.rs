@@ -31,7 +31,7 @@ pub struct Timing {
 
 #[pymethods]
 impl Timing {
-    /// The data in bytes, as nccl-tests counts it: the longest buffer of a rank.
+    /// Returns the data in bytes, as nccl-tests counts it: the longest buffer of a rank.
     #[getter]
     fn size(&self) -> u64 {
         self.timing.size.0
@@ -43,7 +43,7 @@ impl Timing {
         self.timing.chunk.0
     }
 
-    /// How many pieces of the data follow one another through the steps.
+    /// Counts the pieces of the data that follow one another through the steps.
     #[getter]
     fn pieces(&self) -> u64 {
         self.timing.pieces
@@ -55,19 +55,19 @@ impl Timing {
         self.protocol.name()
     }
 
-    /// Seconds from the launch to the last byte's arrival.
+    /// Returns the seconds from the launch to the last byte's arrival.
     #[getter]
     fn time(&self) -> f64 {
         self.timing.time.as_seconds()
     }
 
-    /// Size over time, in GB/s (nccl-tests' algbw).
+    /// Returns size over time, in GB/s (nccl-tests' algbw).
     #[getter]
     fn algorithm_bandwidth(&self) -> f64 {
         self.timing.algorithm_bandwidth
     }
 
-    /// The same times the collective's factor, in GB/s (nccl-tests' busbw).
+    /// Returns the same times the collective's factor, in GB/s (nccl-tests' busbw).
     #[getter]
     fn bus_bandwidth(&self) -> f64 {
         self.timing.bus_bandwidth
@@ -81,7 +81,7 @@ impl Timing {
         self.trials.iter().map(|trial| (trial.chunk.0, trial.algorithm_bandwidth)).collect()
     }
 
-    /// One row per direction of a link that carried something.
+    /// Returns one row per direction of a link that carried something.
     ///
     /// Columns: from, to, kind, bytes and utilisation, which is their share of what the link
     /// could have carried in the time.
@@ -100,7 +100,7 @@ impl Timing {
     }
 }
 
-/// The number of bytes that a user gave.
+/// Checks the number of bytes that a user gave.
 pub fn bytes(what: &str, value: i128) -> PyResult<Bytes> {
     let found = u64::try_from(value).ok().filter(|bytes| (1..=1 << 50).contains(bytes));
     let refuse = || {
@@ -140,7 +140,7 @@ fn timed(
     time::time(schedule, system, size, chunk, costs).map(|timing| (timing, Vec::new()))
 }
 
-/// What `Schedule.time` does.
+/// Runs `Schedule.time`.
 pub fn time_schedule(
     py: Python<'_>,
     source: &Arc<Source>,

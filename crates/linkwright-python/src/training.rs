@@ -1,4 +1,5 @@
-//! `linkwright.NeuralNetwork` and `linkwright.TrainingStep`: steps of training as programs.
+//! Gives Python `linkwright.NeuralNetwork` and `linkwright.TrainingStep`: steps of training as
+//! programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ pub fn framework_names() -> Vec<&'static str> {
     Terms::own().frameworks()
 }
 
-/// What kernels reach of a GPU and frameworks cost, as TOML, each with its source.
+/// Returns the rates that kernels reach on a GPU and the costs of frameworks, as TOML, each with
+/// its source.
 #[pyfunction]
 pub fn training_terms() -> &'static str {
     Terms::TEXT
@@ -81,7 +83,7 @@ impl NeuralNetwork {
         Ok(Self(Arc::new(read)))
     }
 
-    /// What it is called, with its variant where it has several.
+    /// Returns its name, with its variant where it has several.
     #[getter]
     fn name(&self) -> String {
         self.0.full_name()
@@ -93,19 +95,19 @@ impl NeuralNetwork {
         &self.0.source
     }
 
-    /// What the source leaves open, and how it is taken.
+    /// Lists the points that the source leaves open, and how they are taken.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         self.0.assumed().cloned().collect()
     }
 
-    /// The shape of one sample, such as `3 x 224 x 224`.
+    /// Returns the shape of one sample, such as `3 x 224 x 224`.
     #[getter]
     fn input(&self) -> String {
         self.0.input.to_string()
     }
 
-    /// What a sample is: `images`, `sequences` or `samples`.
+    /// Says how to call its samples: `images`, `sequences` or `samples`.
     #[getter]
     fn samples(&self) -> &'static str {
         match self.0.input {
@@ -124,13 +126,13 @@ impl NeuralNetwork {
         }
     }
 
-    /// Trained numbers.
+    /// Counts the trained numbers.
     #[getter]
     fn parameters(&self) -> u64 {
         self.0.parameters()
     }
 
-    /// Multiply-adds of the forward pass.
+    /// Counts the multiply-adds of the forward pass.
     #[getter]
     fn multiply_adds(&self) -> u64 {
         self.0.multiply_adds()
@@ -148,7 +150,7 @@ impl NeuralNetwork {
         self.0.dataset().map(|dataset| dataset.samples)
     }
 
-    /// The same network on images of another size, or sequences of another length.
+    /// Copies the network for images of another size, or sequences of another length.
     ///
     /// Args:
     ///     size: Points of an image, each way.
@@ -176,7 +178,7 @@ impl NeuralNetwork {
         Ok(Self(Arc::new(made)))
     }
 
-    /// One row for each layer.
+    /// Returns one row for each layer.
     ///
     /// Columns: name, kind, inputs, output, block (that is repeated, counted from 0), parameters,
     /// multiply_adds, elementwise (other operations), activations, saved (for the backward pass).
@@ -184,8 +186,9 @@ impl NeuralNetwork {
         Table::new(tables::layers(&self.0))
     }
 
-    /// All of it as JSON: its input's shape, and every layer with its keys, its inputs by their places in the list
-    /// (null is the network's), its output's shape and what follows from them.
+    /// Writes all of it as JSON: its input's shape and every layer. A layer has its keys, its
+    /// inputs by their places in the list (null is the network's), its output's shape and the
+    /// values that follow.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| serde_json::to_string(&*self.0))
             .map_err(|error| PyValueError::new_err(error.to_string()))
@@ -235,7 +238,8 @@ fn alone(
     Ok((times, loads.into_iter().collect()))
 }
 
-/// A step of training on some GPUs of a system: what each of them computes, copies and reduces.
+/// Holds a step of training on some GPUs of a system, with the work of each: computing, copying and
+/// reducing.
 #[pyclass(frozen, eq, module = "linkwright.training")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrainingStep {
@@ -256,7 +260,7 @@ pub struct TrainingStep {
 
 #[pymethods]
 impl TrainingStep {
-    /// A step.
+    /// Makes a step.
     ///
     /// Args:
     ///     network: What is trained.
@@ -432,13 +436,13 @@ impl TrainingStep {
         })
     }
 
-    /// What every rank does.
+    /// Returns the program of every rank.
     #[getter]
     fn program(&self) -> Program {
         self.program.clone()
     }
 
-    /// The collectives of the step, each once: which, and the bytes that each GPU contributes.
+    /// Lists the collectives of the step, each once, with the bytes that each GPU contributes.
     fn collectives(&self) -> Vec<(&'static str, u64)> {
         let calls = collectives_of(&self.program.0);
         calls.into_keys().map(|(kind, size)| (kind.name(), size.0)).collect()
@@ -456,9 +460,10 @@ impl TrainingStep {
         collectives_of(&self.program.0).into_keys().any(|(kind, _)| kind.has_root())
     }
 
-    /// The program of servers that stand for all that do the same, in which each collective lasts as long as NCCL's
-    /// does on idle links; the step's rank that each of its ranks is, and for how many that stands; of each of these
-    /// servers all that do the same; and how many bytes each link carries in collectives.
+    /// Returns the program of a few servers. Each stands for all that do the same. In it each
+    /// collective lasts as long as NCCL's does on idle links. Returns for each of its ranks the
+    /// step's rank that it is, and how many ranks it stands for. Returns also all servers that each
+    /// of these servers stands for, and how many bytes each link carries in collectives.
     ///
     /// None where collectives are not all that joins the GPUs, or their models differ.
     ///
@@ -508,7 +513,7 @@ impl TrainingStep {
         self.samples
     }
 
-    /// The GPUs by their ids in the system.
+    /// Returns the GPUs by their ids in the system.
     #[getter]
     fn gpus(&self) -> Vec<u32> {
         self.gpus.clone()
@@ -533,13 +538,13 @@ impl TrainingStep {
         self.assumed.clone()
     }
 
-    /// The models of the GPUs.
+    /// Lists the models of the GPUs.
     #[getter]
     fn models(&self) -> Vec<&str> {
         self.times.keys().map(String::as_str).collect()
     }
 
-    /// What a copy between GPUs costs on the host, in seconds.
+    /// Returns the seconds that a copy between GPUs costs on the host.
     #[getter]
     fn copy_cost(&self) -> f64 {
         self.costs.copy.as_seconds()
@@ -547,7 +552,7 @@ impl TrainingStep {
 
     /// One row for each layer: how long it computes on a GPU of a model, in seconds.
     ///
-    /// Columns: name, kind, forward, backward, update.
+    /// Columns are name, kind, forward, backward and update.
     ///
     /// Raises:
     ///     SimulationError: If none of the GPUs is of that model.
@@ -562,9 +567,9 @@ impl TrainingStep {
 
     /// One row for each GPU: the bytes of its memory during training, by what they are for.
     ///
-    /// Columns: gpu, context (the framework's own), weights, gradients, optimizer, aggregation (of the gradients
-    /// of all GPUs), gathered (of others, for a while), samples, activations, workspace, before (the
-    /// first step, in all), total (while it trains).
+    /// Columns are gpu, context (the framework's own), weights, gradients, optimizer, aggregation
+    /// (of the gradients of all GPUs) and gathered (of others, for a while). Then come samples,
+    /// activations, workspace, before (the first step, in all) and total (while it trains).
     fn memory(&self) -> PyResult<Table> {
         Table::new(tables::memory(&self.gpus, &self.footprints))
     }
@@ -585,7 +590,7 @@ impl TrainingStep {
     }
 }
 
-/// GPUs of a system by their ids, each once.
+/// Checks GPUs of a system by their ids, each once.
 pub fn ranks_on(gpus: u32, wanted: &[i128]) -> PyResult<Vec<u32>> {
     if wanted.is_empty() {
         let problem = "no GPU trains the network";

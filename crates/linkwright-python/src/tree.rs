@@ -3,7 +3,7 @@
 use linkwright::collectives::lowering::RootedTree;
 use pyo3::prelude::*;
 
-/// A spanning tree of a job's GPUs and its share of the data.
+/// Holds a spanning tree of a job's GPUs and its share of the data.
 #[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tree {
@@ -14,7 +14,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A plan's trees by the ids of its GPUs.
+    /// Converts a plan's trees to the ids of its GPUs.
     pub fn of_plan(trees: &[RootedTree], gpus: &[usize]) -> Vec<Self> {
         let whole: u64 = trees.iter().map(|tree| u64::from(tree.chunks)).sum();
         let of_tree = |tree: &RootedTree| {
@@ -37,7 +37,7 @@ impl Tree {
         trees.iter().map(of_tree).collect()
     }
 
-    /// What stands above it in a picture.
+    /// Returns the title that stands above it in a picture.
     pub fn title(&self) -> String {
         format!("{:.4} % of the data", self.share * 100.0)
     }
@@ -45,19 +45,19 @@ impl Tree {
 
 #[pymethods]
 impl Tree {
-    /// The GPU at its root.
+    /// Returns the GPU at its root.
     #[getter]
     fn root(&self) -> usize {
         self.root
     }
 
-    /// Its edges from the root outwards, each the nearer GPU and the farther one.
+    /// Lists its edges from the root outwards, each as the nearer GPU and the farther one.
     #[getter]
     fn edges(&self) -> Vec<(usize, usize)> {
         self.edges.clone()
     }
 
-    /// The most edges between the root and a GPU.
+    /// Returns the most edges between the root and a GPU.
     #[getter]
     fn depth(&self) -> usize {
         self.depth

@@ -3,14 +3,14 @@
 use linkwright::collectives::plan::{self as planning, Trial};
 use pyo3::prelude::*;
 
-/// An algorithm that `plan` tried, and what became of it.
+/// Tells of an algorithm that `plan` tried, and of the outcome.
 #[pyclass(frozen, eq, module = "linkwright.collectives")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tried(pub planning::Tried);
 
 #[pymethods]
 impl Tried {
-    /// The algorithm's name.
+    /// Returns the algorithm's name.
     #[getter]
     fn algorithm(&self) -> &str {
         &self.0.algorithm
@@ -43,8 +43,8 @@ impl Tried {
         }
     }
 
-    /// Seconds that it takes at least, where another plan is so much faster that it was not planned;
-    /// else None.
+    /// Returns the seconds that it takes at least. This is given where another plan is faster
+    /// still, so that it was not planned; else None.
     #[getter]
     fn least_time(&self) -> Option<f64> {
         match self.0.trial {

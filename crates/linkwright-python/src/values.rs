@@ -1,4 +1,4 @@
-//! Arguments as the values of a TOML table, and back.
+//! Converts arguments into the values of a TOML table, and back.
 
 use linkwright::diagnostic::Diagnosis;
 use pyo3::IntoPyObjectExt as _;
@@ -71,7 +71,7 @@ fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value
     Err(errors::argument(argument, "a number, a text, or a list of them", key.to_owned()))
 }
 
-/// A table as a dictionary.
+/// Converts a table into a dictionary.
 pub fn dictionary<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     for (key, value) in table {

@@ -31,13 +31,13 @@ impl<W> Taken<W> {
     }
 }
 
-/// What the work gives, with the interpreter free for other threads meanwhile.
+/// Returns the result of the work, with the interpreter free for other threads meanwhile.
 ///
 /// Where a limit of processes leaves no thread, it is done without one, and Ctrl-C waits for it.
 ///
 /// # Errors
-/// What a signal's handler raised. The work then goes on to its end, unseen: planning, timing
-/// and execution are pure, and nobody waits for the thread when the program ends.
+/// Raises the exception of a signal's handler. The work then goes on to its end, unseen. Planning,
+/// timing and execution are pure, and nobody waits for the thread when the program ends.
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -71,13 +71,13 @@ pub fn interruptible<T: Send + 'static>(
     })
 }
 
-/// What a run gives that asks a hook now and then, with the interpreter free meanwhile.
+/// Returns the result of a run that asks a hook now and then, with the interpreter free meanwhile.
 ///
 /// About every 100 ms, `progress` learns how far the run is, and Python looks at its signals.
 /// Where a limit of processes leaves no thread, the run itself does so.
 ///
 /// # Errors
-/// What a signal's handler or `progress` raised; the run has ended by then.
+/// Raises the exception of a signal's handler or of `progress`; the run has ended by then.
 pub fn watched<T: Send>(
     py: Python<'_>,
     progress: impl Fn(Python<'_>, Progress) -> PyResult<()> + Sync,

@@ -3,8 +3,8 @@
 //! Order of the virtual channels: a packet enters the next one at every hop. No cycle of buffers can
 //! close, whichever way it takes.
 //!
-//! Source: A. Dixit, P. Prakash, Y. Hu and R. Kompella, "On the Impact of Packet Spraying in Data
-//! Center Networks", INFOCOM 2013.
+//! This recipe follows A. Dixit, P. Prakash, Y. Hu and R. Kompella, "On the Impact of Packet
+//! Spraying in Data Center Networks", INFOCOM 2013.
 
 use linkwright::diagnostic::Registered;
 use linkwright::network::routing::{

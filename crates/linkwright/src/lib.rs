@@ -1,8 +1,8 @@
-//! One model of a multi-GPU system.
+//! Holds one model of a multi-GPU system.
 //!
 //! A [`system::System`] is servers (devices and links) and the fabric that joins them. Jobs meet it
-//! when an [`allocation`] policy gives each its GPUs; [`simulation`] plays the whole mix, on a
-//! shared server or over a cluster's [`network`], and returns columns that a person can read.
+//! when an [`allocation`] policy gives each its GPUs. [`simulation`] plays the whole mix, on a
+//! shared server or over a cluster's [`network`]. It returns columns that a person can read.
 //!
 //! The modules form layers, lowest first; a module uses only those before it. Most stand in crates of
 //! their own, whose names begin with `linkwright-`; this crate offers all but `xml`:

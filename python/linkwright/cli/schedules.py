@@ -501,7 +501,11 @@ def planner_names() -> list[names.AlgorithmName]:
 
 
 def chunk_of(chunk: str | None) -> int | None:
-    """The chunk in bytes, where one is given."""
+    """A value is the reduction of one chunk of the input over a set of ranks.
+
+    Chunks that lie next to each other mostly hold the next chunks of the same set, so memory is a
+    list of runs. A schedule of thousands of chunks costs as much as its steps tell apart.
+    """
     return None if chunk is None else parse_size(chunk)
 
 

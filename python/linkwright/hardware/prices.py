@@ -150,7 +150,8 @@ class Prices:
     def cost(self, bill: Bill, seconds: float, jobs: int, gpu_energy: float) -> Cost:
         """Gives what a system costs, and each job that it plays.
 
-        All parts but GPUs draw their watts for the whole time, and the jobs share it evenly.
+        All parts but GPUs draw their watts for the whole time. The jobs are charged even shares of
+        it.
 
         Args:
             bill: The system's parts.

@@ -1,6 +1,6 @@
-"""Charts of jobs of GPUs, after the figures of MAPA (SC'21), with a unit on every axis.
+"""Draws charts of jobs of GPUs, after the figures of MAPA (SC'21), with a unit on every axis.
 
-Policies keep their colour from chart to chart.
+All policies keep their colour from chart to chart: each has one.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ Model = Literal["effective", "sound"]
 OCCUPANCY = "Who held which GPU when"
 WHISKERS = "Box: quartiles; whiskers: minimum and maximum"
 
-# What the longest name of a workload takes below an axis, in pixels.
+# This is the space of the longest name of a workload below an axis, in pixels.
 LABEL_WIDTH = 80
 
 
 def bandwidth_by_workload(
     results: Sequence[SimulationResult], *, model: Model = "effective", title: str | None = None
 ) -> alt.LayerChart:
-    """Box plots of effective bandwidth by workload and policy (Figs. 13 and 18), in GB/s.
+    """Draws box plots of effective bandwidth by workload and policy (Figs. 13 and 18), in GB/s.
 
     Args:
         results: Runs of the same jobs, one per policy.
@@ -64,7 +64,7 @@ def bandwidth_by_workload(
 def run_time_by_workload(
     results: Sequence[SimulationResult], *, title: str | None = None
 ) -> alt.LayerChart:
-    """Box plots of run time by workload and policy (Fig. 13), in seconds."""
+    """Draws box plots of run time by workload and policy (Fig. 13), in seconds."""
     default = "Run time of jobs of two or more GPUs, by workload and policy"
     return _boxes_by_workload(
         results, "run_time", "run time (s)", title or default, from_zero=False
@@ -99,10 +99,10 @@ def _boxes_by_workload(
 def allocation_quality(
     results: Sequence[SimulationResult], *, title: str | None = None
 ) -> alt.LayerChart:
-    """Box plots of allocation quality by job size and policy (Fig. 4).
+    """Draws box plots of allocation quality by job size and policy (Fig. 4).
 
-    The quality is the bandwidth of the pairs that the job's pattern uses, as a share of the
-    most that it could have had on the idle machine.
+    The quality is the bandwidth of the pairs that the job's pattern uses. It is a share of the most
+    that the job could have had on the idle machine.
     """
     groups: dict[tuple[str, str], list[float]] = {}
     for result in results:
@@ -129,7 +129,7 @@ def allocation_quality(
 def occupancy(
     result: SimulationResult, gpu_names: Sequence[str] = (), *, title: str | None = None
 ) -> alt.Chart:
-    """Which job held which GPU when: a bar per job and GPU over simulated time.
+    """Shows which job held which GPU when: a bar per job and GPU over simulated time.
 
     Args:
         result: The run.
@@ -178,7 +178,7 @@ def occupancy(
 
 
 def times(results: Sequence[SimulationResult], column: str, *, title: str) -> alt.Chart:
-    """Which share of the jobs took, or waited, for so long at most, by policy.
+    """Shows which share of the jobs took, or waited, for a given time at most, by policy.
 
     Args:
         results: Runs of the same jobs, one per policy.

@@ -1,4 +1,4 @@
-"""Charts of a system's network: messages, the load of every link, and the times of programs."""
+"""Draws charts of a system's network: messages, loads of links, and times of programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTS = {"computing": BLUE, "communicating": ORANGE, "waiting for others to end"
 
 
 def job_times(run: ClusterRun, *, title: str = "Time of each job") -> alt.Chart:
-    """What each job's time went into, in the mean over its ranks, in milliseconds."""
+    """Shows how each job spent its time, in the mean over its ranks, in milliseconds."""
     times = {}
     for job in job_summaries(run):
         waiting = max(0.0, 1 - job.computing - job.communicating)
@@ -37,13 +37,14 @@ def job_times(run: ClusterRun, *, title: str = "Time of each job") -> alt.Chart:
 
 
 def message_latencies(run: ClusterRun, *, title: str = "How long messages took") -> alt.Chart:
-    """Histogram of how long messages took, by their size, on a logarithmic axis."""
+    """Draws a histogram of how long messages took, by their size, on a logarithmic axis."""
     counts: dict[tuple[str, int], int] = {}
     classes: dict[str, None] = {}
     for row in run.latency_histogram():
         name = _size_class(row["largest"], row["within_node"])
         classes[name] = None
-        # Eight bars to a decade; what takes no time at all stands with the shortest.
+        # There are eight bars to a decade; a message that takes no time at all stands with the
+        # shortest.
         at = math.floor(math.log10(max(row["longest"], 1e-9)) * 8)
         counts[name, at] = counts.get((name, at), 0) + row["messages"]
     rows: list[dict[str, Any]] = []
@@ -126,14 +127,14 @@ def link_loads(of: LinkLoads, *, title: str = "Load of the links, by level") -> 
 
 
 def link_heat_map(of: LinkLoads, *, title: str = "How busy every link was") -> alt.TopLevelMixin:
-    """The utilisation of every link: a map for each level, a cell for each direction of a link.
+    """Shows the utilisation of every link's directions, with a map for each level.
 
-    A map holds the switches of which a link carried data, or a dragonfly's groups. A level that
-    carried none, or is not counted, has no map.
+    A map holds the switches that have a link which carried data, or a dragonfly's groups. A level
+    that carried none, or is not counted, has no map.
 
-    A column of a map is a switch, and its cells are that switch's links of the level; links
-    between two tiers stand at the lower switch, so that the way up and the way down compare.
-    In a dragonfly a column is a link of a group, and a row is a switch in its group.
+    A column of a map is a switch, and its cells are that switch's links of the level. Links between
+    two tiers stand at the lower switch, so that the way up and the way down compare. In a dragonfly
+    a column is a link of a group, and a row is a switch in its group.
     """
     rows = [row for row in of.links if row["data"] is not None]
     most = max((row["utilisation"] for row in rows), default=0.0)
@@ -199,7 +200,7 @@ def link_heat_map(of: LinkLoads, *, title: str = "How busy every link was") -> a
 
 
 def _carrying(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The links at switches, or in groups, of which a link carried data."""
+    """Returns the links at switches, or in groups, that have a link which carried data."""
 
     def place(row: Mapping[str, Any]) -> object:
         return row["at"] if row["group"] is None else row["group"]
@@ -209,7 +210,7 @@ def _carrying(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], str, str]:
-    """A rectangle for each link of a level, and what its columns and its rows are."""
+    """Returns a rectangle for each link of a level, and the meaning of its columns and its rows."""
     in_groups = all(row["group"] is not None for row in rows)
     # Where not all are shown, the others leave no gap.
     columns = {place: at for at, place in enumerate(sorted({row["group"] or 0 for row in rows}))}

@@ -1,4 +1,4 @@
-"""Charts of what variants came to on the same seeds: gains, distributions, GPUs held."""
+"""Draws charts of the results of variants on the same seeds: gains, distributions, GPUs held."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from linkwright.summaries.over_seeds import OverSeeds
 
 __all__ = ["distribution", "gains", "held"]
 
-# What is drawn of each choice.
+# These measures are drawn of each choice.
 PRINTED = ("job_time", "wait", "makespan")
 
 
@@ -34,7 +34,7 @@ def _colour(of: OverSeeds, names: Sequence[str]) -> alt.Color:
 
 
 def gains(of: OverSeeds) -> alt.TopLevelMixin:
-    """A point and its interval for each variant and measure, in percent of the reference."""
+    """Draws a point and its interval for each variant and measure, in percent of the reference."""
     charts = []
     for name, what in ((it.name, it.what) for it in MEASURES if it.name in PRINTED):
         shares = {
@@ -71,7 +71,7 @@ def distribution(of: OverSeeds, column: str, what: str, until: str) -> alt.Chart
 
 
 def held(of: OverSeeds) -> alt.Chart:
-    """How many GPUs of a server jobs of several hold, as shares."""
+    """Shows how many GPUs of a server jobs of several hold, as shares."""
     rows = []
     for name in of.found:
         counts = of.held(name)

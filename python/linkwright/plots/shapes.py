@@ -11,7 +11,7 @@ from linkwright.summaries.policies import time_unit
 
 __all__ = ["PALETTE", "WIDTH", "among", "by_name", "intervals", "parts_of_times", "shares_by_time"]
 
-# What most charts are across, in pixels.
+# Most charts have this width, in pixels.
 WIDTH = 620
 
 # In the order in which what has no colour of its own takes them.
@@ -57,7 +57,7 @@ def parts_of_times(
     title: str,
     subtitle: str,
 ) -> alt.Chart:
-    """A bar for each thing, of what its time went into.
+    """Draws a bar for each thing, of the parts of its time.
 
     Args:
         times: The seconds of each part of each thing.
@@ -96,7 +96,7 @@ def shares_by_time(
     subtitle: str,
     interpolate: str = "linear",
 ) -> alt.Chart:
-    """Which share of the jobs took, or waited, for so long at most: a line for each name.
+    """Shows the share of jobs that took or waited at most a given time, with a line for each name.
 
     Args:
         reached: The seconds and the shares that took no longer, of each name, in this order.
@@ -131,7 +131,7 @@ def shares_by_time(
 def intervals(
     shares: Mapping[str, tuple[float, float | None, float | None]], measure: str, *, axis: str
 ) -> alt.LayerChart:
-    """A point for each thing, with a line from one end of its interval to the other, in percent.
+    """Draws a point for each thing, with a line over its interval, in percent.
 
     Args:
         shares: The mean and both ends, as shares; of one seed there are none.

@@ -1,14 +1,14 @@
-"""A schedule run on real buffers with one process per rank, over one block of shared memory.
+"""Runs a schedule on real buffers with one process per rank, over one block of shared memory.
 
-It does what `Schedule.execute` does with threads: the blocks of a rank take turns, connections
-hold two messages each, and data is cut into pieces that follow each other through all steps.
-Every reduction has the same operands in the same order, since the check proves that what a chunk
-holds depends on the schedule alone. So integers equal those of `Schedule.execute`, and floats do
-bit for bit; only the sign of a zero, where `min` or `max` chooses between 0 and -0, and the bits
-inside a NaN are left open, there as here.
+It does the work that `Schedule.execute` does with threads. The blocks of a rank take turns, and
+connections hold two messages each. Data is cut into pieces that follow each other through all
+steps. Every reduction has the same operands in the same order, since the check proves that a
+chunk's content depends on the schedule alone. So integers equal those of `Schedule.execute`, and
+floats do bit for bit. Two things are left open, there as here. They are the sign of a zero, where
+`min` or `max` chooses between 0 and -0, and the bits inside a NaN.
 
 A connection has two semaphores, for messages and for free slots. Plain counters in shared memory
-would do on x86, where stores become visible in order, but not on ARM, and Python has no fence; a
+would do on x86, where stores become visible in order, but not on ARM. Python has no fence, and a
 semaphore orders the data before it everywhere.
 """
 

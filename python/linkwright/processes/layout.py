@@ -49,7 +49,7 @@ class Layout:
     """Where everything lies in the shared memory, in elements behind the ranks' words.
 
     Chunks have equal width. Where they differ by an element, the rest is padding that travels
-    along, so that every run of chunks is as long as any other of that count.
+    along. So every run of chunks is as long as any other of that count.
     """
 
     ranks: int
@@ -63,31 +63,31 @@ class Layout:
 
     @property
     def head(self) -> int:
-        """Bytes of the ranks' words: what each is doing, and when it began and ended."""
+        """Counts the bytes of the ranks' words: each rank's state, and when it began and ended."""
         return self.ranks * 3 * 8
 
     @property
     def size(self) -> int:
-        """Bytes of the whole."""
+        """Counts the bytes of the whole."""
         elements = sum(self.memory) * self.width + self.connections * SLOTS * self.message
         return self.head + elements * np.dtype(self.dtype).itemsize
 
     def states(self, shared: SharedMemory) -> NDArray[np.int64]:
-        """What each rank is doing."""
+        """Returns each rank's state."""
         return np.ndarray(self.ranks, np.int64, shared.buf)
 
     def clock(self, shared: SharedMemory) -> NDArray[np.float64]:
-        """When each rank began and ended, in seconds of the system's monotonic clock."""
+        """Returns when each rank began and ended, in seconds of the system's monotonic clock."""
         return np.ndarray((self.ranks, 2), np.float64, shared.buf, self.ranks * 8)
 
     def rank(self, shared: SharedMemory, rank: int) -> NDArray[Any]:
-        """The chunks of a rank's buffers."""
+        """Returns the chunks of a rank's buffers."""
         first = sum(self.memory[:rank]) * self.width
         shape = (self.memory[rank], self.width)
         return np.ndarray(shape, self.dtype, shared.buf, self._byte(first))
 
     def slots(self, shared: SharedMemory) -> NDArray[Any]:
-        """The slots of all connections."""
+        """Returns the slots of all connections."""
         shape = (self.connections, SLOTS, self.message)
         first = sum(self.memory) * self.width
         return np.ndarray(shape, self.dtype, shared.buf, self._byte(first))
@@ -98,7 +98,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class RankBuffers:
-    """A rank's buffers in chunks from its memory's start, and their shards' lengths."""
+    """Holds a rank's buffers in chunks from its memory's start, and their shards' lengths."""
 
     input: int
     output: int
@@ -115,7 +115,7 @@ def rank_buffers(
     outputs: list[int],
     in_place: bool,
 ) -> list[RankBuffers]:
-    """Where the buffers of each rank lie."""
+    """Says where the buffers of each rank lie."""
     ranks, chunks, collective = len(inputs), schedule.chunks, schedule.collective
     root = None if schedule.root is None else schedule.gpus.index(schedule.root)
     scratch = [0] * ranks
@@ -150,7 +150,7 @@ def rank_buffers(
 def rank_programs(
     rows: list[dict[str, Any]], buffers: list[RankBuffers]
 ) -> tuple[list[list[Block]], list[tuple[int, int]]]:
-    """The blocks of each rank, and the sender and the receiver of each connection."""
+    """Returns the blocks of each rank, and the sender and the receiver of each connection."""
     made: dict[tuple[int, int, int], int] = {}
 
     def connection(sender: int, receiver: int, channel: int) -> int:
@@ -209,7 +209,7 @@ def lay_out(
     programs: list[list[Block]],
     connections: int,
 ) -> Layout:
-    """What the shared memory of all ranks and connections looks like."""
+    """Lays out the shared memory of all ranks and connections."""
     tasks = [task for blocks in programs for block in blocks for task in block.tasks]
     longest_shard = max(max(one.input_shards + one.output_shards, default=0) for one in buffers)
     longest_run = max((task.count for task in tasks), default=1) or 1

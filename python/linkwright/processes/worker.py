@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # How long a rank sleeps at most before it looks whether its parent is still there, in seconds.
 NAP = 1.0
 
-# What a rank is doing, as the parent reads it: the words at the start of the shared memory.
+# These are the states of a rank, as the parent reads them: the words at the start of the shared
+# memory.
 STARTING, WORKING, WAITING, DONE = range(4)
 
 REDUCTIONS: dict[str, np.ufunc] = {
@@ -35,7 +36,7 @@ REDUCTIONS: dict[str, np.ufunc] = {
 
 @dataclass(frozen=True)
 class Signals:
-    """What ranks tell each other; a bell is rung when anything happens to its rank."""
+    """Holds the signals between ranks; a bell is rung when anything happens to its rank."""
 
     messages: list[Semaphore]
     room: list[Semaphore]
@@ -52,7 +53,7 @@ def work_as_rank(
     signals: Signals,
     reduction: str,
 ) -> None:
-    """What the process of a rank does."""
+    """Runs the process of a rank."""
     # Ctrl-C reaches all processes of a terminal; the parent alone answers it, and ends the ranks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     shared = SharedMemory(name)
@@ -84,7 +85,7 @@ class _Worker:
         self.states, self.clock = layout.states(shared), layout.clock(shared)
         self.memory, self.slots = layout.rank(shared, rank), layout.slots(shared)
         self.done = [0] * len(blocks)
-        # What a block has taken from its semaphores for the step that it has not begun.
+        # These say which semaphores a block has taken for the step that it has not begun.
         self.has_message = [False] * len(blocks)
         self.has_room = [False] * len(blocks)
         self.taken = [0] * len(connections)
@@ -99,7 +100,7 @@ class _Worker:
         ends = [len(block.tasks) * pieces for block in self.blocks]
         while self.done != ends:
             self.states[self.rank] = WORKING
-            # What rings later is seen by the sleep below, what rang before by this turn.
+            # The sleep below sees a bell that rings later; this turn sees a bell that rang before.
             while bell.acquire(False):
                 pass
             moved = False

@@ -32,7 +32,7 @@ def busiest_sheet(links: Iterable[Mapping[str, Any]], count: int, title: str = "
 
 
 def levels_sheet(levels: Iterable[Mapping[str, Any]], title: str = "") -> Sheet:
-    """Each level of links, from where messages enter the network to where they leave it."""
+    """Lists each level of links, from where messages enter the network to where they leave it."""
     return Sheet.of(levels, LEVELS, title=title)
 
 

@@ -1,4 +1,4 @@
-"""Tables of rows that Python made, with a type and a unit for each column."""
+"""Turns rows that Python made into tables, with a type and a unit for each column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Column", "arrow_table"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """Describes a column of a table.
 
     Attributes:
         name: Its name, the key of its values in the rows.
@@ -30,7 +30,7 @@ class Column:
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:
-    """The rows as columns, each with its unit."""
+    """Returns the rows as columns, each with its unit."""
     import pyarrow as pa
 
     types = {"text": pa.string(), "count": pa.uint64(), "number": pa.float64()}

@@ -1,7 +1,7 @@
-"""A scenario's variants, played on the same seeds and set against one of them.
+"""Plays a scenario's variants on the same seeds and sets them against one of them.
 
-The variants are runs of a sweep: each is a function of the scenario's file and the variant's name,
-so that a comparison that was killed goes on where it stopped, and any executor can play it.
+The variants are runs of a sweep: each is a function of the scenario's file and the variant's name.
+So a comparison that was killed goes on where it stopped, and any executor can play it.
 """
 
 from __future__ import annotations

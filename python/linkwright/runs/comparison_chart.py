@@ -16,7 +16,7 @@ __all__ = ["job_speedups"]
 def job_speedups(
     rows: Sequence[Mapping[str, Any]], reference: str, *, title: str | None = None
 ) -> alt.LayerChart:
-    """A point for each job of each variant, on a logarithmic axis, and one for all of them.
+    """Draws a point for each job of each variant, on a logarithmic axis, and one for all of them.
 
     Args:
         rows: Those of `Comparison.rows`.

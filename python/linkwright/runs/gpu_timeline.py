@@ -1,9 +1,10 @@
-"""The timeline of kernels inside GPUs: the host's steps, compute units and counters.
+"""Writes the timeline of kernels inside GPUs: the host's steps, compute units and counters.
 
-A process for the host, whose one thread has the steps of the run: copies, kernels, caches written
-back. A process for each GPU, with a thread for each of its compute units that ran anything and
-more where work-groups ran side by side, and what caches read from its memory and wrote there. A
-process for the links, and one for memory that all GPUs share.
+The timeline has a process for the host, whose one thread has the steps of the run: copies, kernels,
+caches written back. It has a process for each GPU, with a thread for each of its compute units that
+ran anything. There are more threads where work-groups ran side by side. The process also has the
+bytes that caches read from the GPU's memory and wrote there. It has a process for the links, and
+one for memory that all GPUs share.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ HOST = 0
 
 
 def gpu_timeline(run: GpuRun) -> Timeline:
-    """What a run that was given a `timeline` kept."""
+    """Shows the events that a run kept, if it was given a `timeline`."""
     gpus = run.system.gpus
     links, shared = gpus + 1, gpus + 2
     processes = ["host", *(f"GPU {gpu}" for gpu in range(gpus)), "links"]

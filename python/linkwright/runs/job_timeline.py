@@ -1,4 +1,4 @@
-"""The timeline of jobs of GPUs: a process for each result, a thread for each GPU."""
+"""Writes the timeline of jobs of GPUs: a process for each result, a thread for each GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def job_timeline(
     about: Mapping[str, str],
     limit: int,
 ) -> Timeline:
-    """Which job held which GPU when: a process for each result, a thread for each GPU.
+    """Shows which job held which GPU when: a process for each result, a thread for each GPU.
 
     Args:
         results: The results.

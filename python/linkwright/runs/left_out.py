@@ -1,4 +1,4 @@
-"""What the models of jobs and of training leave out, in sentences for reports."""
+"""Lists the parts that the models of jobs and of training leave out, in sentences for reports."""
 
 __all__ = ["OF_FLOWS", "OF_HEAT", "OF_KERNELS", "OF_PROGRAMS", "OF_TRAINING", "left_out"]
 
@@ -53,5 +53,5 @@ OF_TRAINING = (
 
 
 def left_out(run_time: str) -> list[str]:
-    """What is left out of jobs of GPUs where run times are `played`, or follow a formula."""
+    """Lists the parts left out of jobs whose run times are `played` or follow a formula."""
     return [*(OF_PLAYED_JOBS if run_time == "played" else OF_THE_FORMULA), *LEFT_OUT]

@@ -1,4 +1,4 @@
-"""A server in a report: its drawing, and the best link between each pair of its GPUs."""
+"""Shows a server in a report: its drawing, and the best link between each pair of its GPUs."""
 
 from __future__ import annotations
 

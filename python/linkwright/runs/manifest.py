@@ -1,4 +1,4 @@
-"""What repeats a run: the version, the choices, the hash of every input.
+"""Holds the facts that repeat a run: the version, the choices, the hash of every input.
 
 It holds no clock and no folder, so that the same inputs give the same bytes anywhere.
 """
@@ -22,7 +22,7 @@ FILES = ("file", "routing_table")
 def manifest_of(
     loaded: ScenarioFile, system: System, jobs: Sequence[Job], names: Sequence[str]
 ) -> dict[str, object]:
-    """What repeats a run: the version, the choices, the hash of every input."""
+    """Holds the facts that repeat a run: the version, the choices, the hash of every input."""
     scenario = loaded.scenario
     servers: list[dict[str, object]] = [
         {kind: name} if kind == "preset" else loaded.file_facts(name)
@@ -87,7 +87,7 @@ def of_trace(
 
 
 def of_programs(loaded: ScenarioFile, system: System, fidelity: str) -> dict[str, object]:
-    """Of a scenario of programs."""
+    """Returns the manifest of a scenario of programs."""
     return {
         "linkwright": __version__,
         "scenario": loaded.facts,

@@ -1,10 +1,10 @@
-"""The timeline of jobs on a system: a process for each job, a thread for each rank.
+"""Writes the timeline of jobs on a system: a process for each job, a thread for each rank.
 
-A rank that copies has one more for its copies, from the time when a copy engine takes them, and one
-whose collectives run as kernels one for these, each from its call to its end.
+A rank that copies has one more thread for its copies, from the time when a copy engine takes them.
+A rank whose collectives run as kernels has one for these, each from its call to its end.
 
-A rank communicates here whenever it does not compute between its job's start and its own end,
-so that a time lost to a partner that is late is seen where it is lost.
+A rank communicates here whenever it does not compute between its job's start and its own end. So a
+time lost to a partner that is late is seen where it is lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["rank_timeline", "rank_timeline_kept"]
 
 
 def rank_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
-    """What a run that was given a `timeline` kept; None where it kept nothing."""
+    """Shows the events that a run kept; returns None where it kept nothing."""
     kept = rank_timeline_kept(run)
     if not any(held for what, (held, _) in kept.items() if what != "regions"):
         return None

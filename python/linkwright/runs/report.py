@@ -1,7 +1,7 @@
 """A run as one HTML file: its answer, what was played, its tables and charts, what is left out.
 
-The file holds everything it shows, the scripts that draw its charts included, so that it can be
-sent by mail and opened without a network. The same inputs give the same bytes.
+The file holds everything it shows, the scripts that draw its charts included. So it can be sent by
+mail and opened without a network. The same inputs give the same bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What every kind of run has: tables, a summary, an answer, a report, a timeline.
+"""Defines the parts of every run: tables, a summary, an answer, a report, and a timeline.
 
-A kind of run plays a scenario or options and gives a `Run`. How that is written to a folder,
-shown as a page, printed and turned into JSON is the same for all, and stands beside this file.
+A kind of run plays a scenario or options and gives a `Run`. All kinds are written to a folder,
+shown as a page, printed and turned into JSON in the same way. The code for that stands beside this
+file.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ __all__ = ["Best", "Progress", "Run", "Section", "Sheet", "marked", "write_run"]
 # pyarrow and the charts take longer to import than most commands take to run, so they are
 # imported where a run is written.
 
-# Called about every 100 ms: what is played, how much of it is done and how much there is, the
-# simulated seconds, and the events that the model of the network has handled.
+# Is called about every 100 ms. Its arguments are the thing that is played, how much of it is done
+# and how much there is. Then come the simulated seconds, and the events that the model of the
+# network has handled.
 Progress = Callable[[str, int, int, float, int], object]
 
 
@@ -47,7 +49,7 @@ def marked(
     best: Sequence[Callable[..., float]],
     formats: Sequence[str],
 ) -> list[list[str]]:
-    """Cells row by row, the best of each column marked where the rows differ."""
+    """Returns cells row by row, the best of each column marked where the rows differ."""
     found: list[list[str]] = []
     for values, choose, form in zip(columns, best, formats, strict=True):
         texts = ["none" if value is None else format(value, form) for value in values]
@@ -60,7 +62,7 @@ def marked(
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table for people: printed by the commands, and part of the report.
+    """Holds a table for people, printed by the commands, and part of the report.
 
     Attributes:
         heads: The head of each column; what stands behind a line's end is small, as a unit is.
@@ -86,7 +88,7 @@ class Sheet:
         words: int = 1,
         **told: Any,
     ) -> Self:
-        """A row for each thing, of what the columns say of it.
+        """Makes a row for each thing, of the values of the columns.
 
         Args:
             things: What the rows are of.
@@ -132,7 +134,7 @@ class Section:
 
 
 class Run(ABC):
-    """What came of playing jobs; each kind of run has its own tables and charts."""
+    """Holds the results of playing jobs; each kind of run has its own tables and charts."""
 
     system: System
     manifest: Mapping[str, object]
@@ -140,31 +142,31 @@ class Run(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What was played and where, for headings."""
+        """Says for headings which jobs were played, and where."""
 
     @property
     @abstractmethod
     def headline(self) -> str:
-        """The answer, in a sentence or two."""
+        """Gives the answer, in a sentence or two."""
 
     @property
     def context(self) -> Sequence[str]:
-        """What a reader must know before the tables, in a few lines."""
+        """Tells the facts that a reader must know before the tables, in a few lines."""
         return ()
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What probably makes the answer another's, and what to do about it."""
+        """Names the facts that probably change the answer, and their remedies."""
         return ()
 
     @property
     def notes(self) -> Sequence[str]:
-        """What was left out of the inputs or could not be told."""
+        """Lists the parts of the inputs that were left out or could not be told."""
         return ()
 
     @property
     def work(self) -> Mapping[str, int]:
-        """What the simulation did, by the things' names, for its pace; the first comes first."""
+        """Counts the work of the simulation by the names of things, for its pace."""
         return {}
 
     @abstractmethod
@@ -173,7 +175,7 @@ class Run(ABC):
 
     @abstractmethod
     def summary(self) -> dict[str, object]:
-        """What `summary.json` holds and `--json` prints."""
+        """Returns the content of `summary.json`, which `--json` prints."""
 
     @abstractmethod
     def sheets(self) -> Sequence[Sheet]:
@@ -181,10 +183,10 @@ class Run(ABC):
 
     @abstractmethod
     def sections(self) -> Sequence[Section]:
-        """The parts of the report, behind its answer."""
+        """Returns the parts of the report, behind its answer."""
 
     def timeline(self) -> Timeline | None:
-        """What happened when; None where the run kept nothing of it."""
+        """Shows the events over time; returns None where the run kept nothing of them."""
         return None
 
     def _repr_html_(self) -> str:

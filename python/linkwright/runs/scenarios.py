@@ -1,4 +1,4 @@
-"""Scenarios from files: what they name is read here, since the core reads texts only."""
+"""Reads scenarios from files, and the files that they name, since the core reads texts only."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class ScenarioFile:
             return self.scenario.system(dict(self.files))
 
     def build(self) -> tuple[System, list[Any], list[str]]:
-        """The system, the jobs and notes, as `Scenario.build`.
+        """Returns the system, the jobs and notes, as `Scenario.build`.
 
         Raises:
             InputError: If a file is not what it should be, or the jobs do not fit.
@@ -119,11 +119,11 @@ class ScenarioFile:
 
     @property
     def facts(self) -> dict[str, object]:
-        """What a manifest says of the scenario's file."""
+        """Returns the facts about the scenario's file for a manifest."""
         return {"file": self.path.name, "sha256": sha256(self.content)}
 
     def file_facts(self, name: str) -> dict[str, object]:
-        """What a manifest says of a file that it names."""
+        """Returns the facts about a file that it names, for a manifest."""
         return {"file": portable_name(name), "sha256": sha256(self.files[name])}
 
 
@@ -193,7 +193,7 @@ def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, 
 
 
 def told_of(system: System) -> list[str]:
-    """What probably makes its servers' descriptions wrong, and what it had to assume of them."""
+    """Tells which facts may make its servers' descriptions wrong, and which are assumed."""
     return [*system.warnings, *assumed_of_network(system)]
 
 
@@ -217,7 +217,7 @@ def unused_network(system: System, jobs: Iterable[Sequence[int]]) -> list[str]:
 
 
 def trace_files(trace: PathOrName) -> dict[str, bytes]:
-    """What a trace's files hold, by their names; nothing for an application."""
+    """Reads the content of a trace's files, by their names; nothing for an application."""
     first = trace_of(trace)
     if first is None:
         return {}

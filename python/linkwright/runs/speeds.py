@@ -40,7 +40,7 @@ def warnings_of(scenario: Scenario, system: System, jobs: Sequence[Job]) -> list
     """That GPUs compute as V100s, where they are others and nobody asks for their own speed."""
     models = sorted({model or "" for model in system.gpu_models})
     others = [model for model in models if "V100" not in model.upper()]
-    # What is trained layer by layer, or by a layout, computes at the speed of the GPUs that it got.
+    # A job trained layer by layer, or by a layout, computes at the speed of the GPUs that it got.
     are_trained = all(job.samples_per_gpu is not None or job.trains_model for job in jobs)
     if not others or scenario.gpu_speed == "own" or are_trained:
         return []
@@ -62,10 +62,10 @@ def warnings_of(scenario: Scenario, system: System, jobs: Sequence[Job]) -> list
 def own_speed_of(
     loaded: ScenarioFile, settings: Mapping[str, object], machines: Sequence[str]
 ) -> Sequence[str]:
-    """What tells that machines are compared at their own speeds; nothing where they cannot be.
+    """Tells that machines are compared at their own speeds; nothing where they cannot be.
 
     They are where jobs are played, nobody says how fast GPUs compute, and the speeds of all are
-    known; of recorded jobs that of the system on which they ran, too.
+    known. For recorded jobs, the speed of the system on which they ran must be known, too.
 
     Args:
         loaded: The scenario, with the settings.

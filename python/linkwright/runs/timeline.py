@@ -1,11 +1,11 @@
-"""What happened when in a run, as Perfetto's viewer (ui.perfetto.dev) reads it.
+"""Writes the events of a run over time, as Perfetto's viewer (ui.perfetto.dev) reads them.
 
-The format is Chrome's trace event format, in JSON: processes and threads, with slices on these,
-an arrow (a flow) for each message, from the slice in which it was sent to the slice in which its
-data had arrived, and counters of processes. Times are simulated microseconds with three decimals:
-the viewer counts whole nanoseconds, and drops a slice whose end it finds behind that of the slice
-around it. So both ends of everything are rounded down, to the same nanosecond wherever they are
-the same or lie within one.
+The format is Chrome's trace event format, in JSON. It has processes and threads with slices on
+these, and counters of processes. Each message has an arrow (a flow), from the slice in which it was
+sent to the slice in which its data had arrived. Times are simulated microseconds with three
+decimals. The viewer counts whole nanoseconds, and drops a slice whose end it finds behind the end
+of the slice around it. So both ends of everything are rounded down, to the same nanosecond wherever
+they are the same or lie within one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Event = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Slice:
-    """Something that lasted on a track, in whole nanoseconds."""
+    """Describes something that lasted on a track, in whole nanoseconds."""
 
     start: int
     end: int
@@ -45,7 +45,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Track:
-    """What lasted at one place: a rank, or a GPU.
+    """Holds the slices at one place: a rank, or a GPU.
 
     Attributes:
         process: Which of the timeline's processes it is of.
@@ -65,7 +65,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Arrow:
-    """What went from one track of a process to another, in whole nanoseconds."""
+    """Describes an arrow from one track of a process to another, in whole nanoseconds."""
 
     process: int
     source: int
@@ -95,7 +95,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Timeline:
-    """What happened when.
+    """Holds the events over time.
 
     Attributes:
         about: What it is of.
@@ -132,7 +132,7 @@ def told_of_cut(kept: Mapping[str, tuple[int, int]]) -> list[str]:
 
 
 def timeline_text(timeline: Timeline) -> str:
-    """The timeline as JSON, one event to a line."""
+    """Writes the timeline as JSON, one event to a line."""
     events = ",\n".join(
         json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in _events(timeline)
     )
@@ -224,14 +224,14 @@ def _metadata(what: str, process: int, thread: int, name: str) -> dict[str, obje
 def _microseconds(nanoseconds: int) -> float:
     """The microseconds from which every reader gets the same nanoseconds again.
 
-    Viewers multiply by 1000; newer ones round the product, older ones cut it off.
+    This is for viewers that multiply by 1000. Newer ones round the product, older ones cut it off.
     """
     found = nanoseconds / 1000
     return found if int(found * 1000) == nanoseconds else math.nextafter(found, math.inf)
 
 
 def _lanes(slices: Sequence[Slice]) -> list[list[Slice]]:
-    """The slices by threads, on each of which one is within another or beside it."""
+    """Divides the slices among threads. On each thread, a slice is within another or beside it."""
     lanes: list[list[Slice]] = []
     open_ends: list[list[int]] = []
     for piece in sorted(slices, key=lambda it: (it.start, -it.end)):

@@ -32,7 +32,7 @@ Built = tuple[System, list[Any], list[str]]
 
 
 def path_values(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The keys of a table and of all within it, with dots, each with its value."""
+    """Returns the keys of a table and of all within it, with dots, each with its value."""
     for key, value in table.items():
         path = f"{above}.{key}" if above else key
         if isinstance(value, Mapping):
@@ -42,7 +42,7 @@ def path_values(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str
 
 
 def written_of(loaded: ScenarioFile, machine: str) -> str:
-    """What a scenario writes for a machine: a preset's name, or a file's relative to it.
+    """Returns a scenario's text for a machine: a preset's name, or a file's relative to it.
 
     Raises:
         FileError: If the file can be read once only.
@@ -87,9 +87,9 @@ def play_variants(
     watts: Watts | None = None,
     attribute: bool = False,
 ) -> tuple[dict[str, Built], list[dict[str, Any]]]:
-    """What each variant is built of, and what each run came to, in the order of the list.
+    """Returns each variant's system and jobs, and each run's results, in the list's order.
 
-    What cannot be built is refused before anything is played.
+    A variant that cannot be built is refused before anything is played.
 
     Args:
         play: Plays one: called with the scenario's file, the variant's name, the settings, and

@@ -1,1 +1,1 @@
-"""Studies: each repeats a paper's tables and figures, published beside reproduced."""
+"""Runs studies: each repeats a paper's tables and figures, published beside reproduced."""

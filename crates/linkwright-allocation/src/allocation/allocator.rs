@@ -1,4 +1,4 @@
-//! Decisions on a live server: machine, policy and state together.
+//! Decides on a live server: holds its machine, policy and state together.
 
 use std::sync::Arc;
 
@@ -23,27 +23,27 @@ pub struct Allocator {
 /// Why a decision came out as it did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// The policy's rule for this job, in one sentence.
+    /// Gives the policy's rule for this job, in one sentence.
     pub rule: String,
     /// The key in which the first and the second part, such as `effective bandwidth`, `host
     /// proximity` or `lowest ids`; `rule` where the policy compares nothing.
     pub decided_by: &'static str,
-    /// The decision.
+    /// Holds the match that the policy chose.
     pub selection: Selection,
-    /// The best candidates by the policy's own order, the chosen one first.
+    /// Lists the best candidates by the policy's own order, the chosen one first.
     pub ranking: Vec<Match>,
     /// Whether those behind the chosen one are the next best for certain: as
     /// [`Selection::optimal`], of the effort that ranking them took.
     pub certain: bool,
-    /// Why the first beat the second.
+    /// Says why the first beat the second.
     pub verdict: String,
 }
 
 impl Allocator {
-    /// An allocator on a server in a given state.
+    /// Makes an allocator on a server in a given state.
     ///
     /// # Errors
-    /// A state of another machine: another name or number of GPUs.
+    /// Fails for the state of another machine: its name or its number of GPUs differs.
     pub fn new(
         machine: PreparedMachine,
         policy: &'static dyn Policy,
@@ -66,30 +66,30 @@ impl Allocator {
         Self { machine: Arc::new(machine), policy, state }
     }
 
-    /// The machine.
+    /// Returns the machine that it allocates on.
     #[must_use]
     pub fn machine(&self) -> &PreparedMachine {
         &self.machine
     }
 
-    /// The policy.
+    /// Returns the policy that decides.
     #[must_use]
     pub fn policy(&self) -> &'static dyn Policy {
         self.policy
     }
 
-    /// What is free, held and unhealthy.
+    /// Returns the state: which GPUs are free, held and unhealthy.
     #[must_use]
     pub const fn state(&self) -> &ServerState {
         &self.state
     }
 
-    /// The same, to release jobs and mark GPUs.
+    /// Returns the state to be changed, to release jobs and mark GPUs.
     pub const fn state_mut(&mut self) -> &mut ServerState {
         &mut self.state
     }
 
-    /// What the policy would give now, or `None` where too few GPUs are free.
+    /// Returns the policy's choice for now, or `None` where too few GPUs are free.
     ///
     /// # Errors
     /// A job larger than the machine, or an effort that was stopped.

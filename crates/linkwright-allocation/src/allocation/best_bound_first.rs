@@ -1,7 +1,6 @@
 //! The sets of GPUs with the highest effective bandwidth by the sound model.
 //!
-//! What a set's packing may come to at most is known from its links at once, so that most sets
-//! need not be packed.
+//! A set's links give at once a bound on its packing, so that most sets need not be packed.
 
 use super::candidates::{Candidates, MAX_SETS, combinations, combinations_up_to};
 use super::effort::Effort;

@@ -1,7 +1,7 @@
 //! The sets of GPUs that compete for a job.
 //!
-//! All of them, while they are few; on larger machines sets that are grown from every GPU
-//! and improved by exchanging one GPU for another as long as that helps.
+//! While the sets are few, all of them compete. On larger machines sets are grown from every GPU.
+//! They are improved by exchanging one GPU for another as long as that helps.
 
 use std::cmp::Reverse;
 
@@ -21,11 +21,11 @@ pub(super) struct Candidates {
     pub sets: Vec<GpuSet>,
     /// How many sets were compared, those included that a bound ruled out.
     pub compared: u64,
-    /// What the objective says of each, as far as it depends on the set alone.
+    /// Holds the objective's score of each set, as far as it depends on the set alone.
     pub primaries: Vec<Primary>,
     /// Whether there are no others that could be better.
     pub complete: bool,
-    /// What the objective says of none of the others, where that is known.
+    /// Bounds the objective's score of all other sets, where a bound is known.
     pub limit: Option<Primary>,
 }
 
@@ -44,7 +44,7 @@ impl Candidates {
 }
 
 impl PreparedMachine {
-    /// The sets of so many free GPUs that compete; at least one.
+    /// Returns the sets of `size` free GPUs that compete, at least one.
     pub(super) fn candidates(
         &self,
         size: usize,
@@ -100,7 +100,7 @@ impl PreparedMachine {
         }
     }
 
-    /// What an objective says of a set, whatever match is laid on it.
+    /// Returns the objective's score of a set, whatever match is laid on it.
     fn primary(
         &self,
         set: GpuSet,
@@ -160,8 +160,8 @@ impl PreparedMachine {
         sets
     }
 
-    /// Exchanges GPUs of each set, the best set first, as long as that raises its effective
-    /// bandwidth by the sound model and there is more effort than the reserve.
+    /// Exchanges GPUs of each set, the best set first. It goes on as long as that raises the set's
+    /// effective bandwidth by the sound model and more effort than the reserve is left.
     fn improve_effective(
         &self,
         sets: &mut [GpuSet],
@@ -209,15 +209,16 @@ fn exchanges(set: GpuSet, free: GpuSet) -> impl Iterator<Item = (usize, usize)> 
 
 /// A set with what each GPU would add to it.
 ///
-/// Bandwidth inside the set, and inside what it leaves, both are the bandwidth inside the
-/// set plus a figure of each member, so that trying a GPU takes one addition.
+/// The bandwidth inside the set is one sum, and so is the bandwidth inside the GPUs that it leaves.
+/// Each is the bandwidth inside the set plus a figure of each member, so that one addition tries a
+/// GPU.
 struct Growth<'a> {
     machine: &'a PreparedMachine,
     free: GpuSet,
     set: GpuSet,
-    /// What each GPU brings whatever else is in the set, bytes per second.
+    /// Holds the part that each GPU brings whatever else is in the set, bytes per second.
     own: Vec<i64>,
-    /// Bandwidth from each GPU to the set, bytes per second.
+    /// Holds the bandwidth from each GPU to the set, bytes per second.
     to_set: Vec<i64>,
 }
 
@@ -309,7 +310,7 @@ pub(super) fn combinations_up_to(count: usize, size: usize, limit: u64) -> Optio
     Some(total)
 }
 
-/// All subsets of that size, lowest ids first.
+/// Lists all subsets of that size, lowest ids first.
 pub(super) fn combinations(gpus: GpuSet, size: usize) -> impl Iterator<Item = GpuSet> {
     let ids: Vec<usize> = gpus.iter().collect();
     let mut picked: Option<Vec<usize>> = (size <= ids.len()).then(|| (0..size).collect());
@@ -334,7 +335,7 @@ mod tests {
     use super::*;
     use crate::system::{BandwidthProfile, DeviceKind, LinkKind, ServerBuilder};
 
-    /// Twenty-four GPUs on one bridge, some pairs with one to three NVLinks.
+    /// Builds a machine of twenty-four GPUs on one bridge, some pairs with one to three NVLinks.
     fn uneven() -> PreparedMachine {
         let mut builder = ServerBuilder::new("uneven", "test");
         let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();

@@ -19,10 +19,10 @@ impl<'a> Effort<'a> {
     /// about a second.
     pub const LIMIT: u64 = 5_000_000;
 
-    /// How many steps lie between two questions whether to go on.
+    /// Counts the steps between two questions whether to go on.
     pub const INTERVAL: u64 = 65_536;
 
-    /// [`Self::LIMIT`] steps that nobody interrupts.
+    /// Allows [`Self::LIMIT`] steps that nobody interrupts.
     #[must_use]
     pub fn new() -> Self {
         Self { left: Self::LIMIT, since_asked: 0, stopped: false, go_on: None }
@@ -40,15 +40,16 @@ impl<'a> Effort<'a> {
         Self { go_on: Some(go_on), ..Self::new() }
     }
 
-    /// Takes so many steps from what is left, all of it where it is less.
+    /// Takes `steps` steps from the rest, or all of the rest where it is less.
     #[inline]
     pub fn spend(&mut self, steps: u64) {
         self.left = self.left.saturating_sub(steps);
         self.pass(steps);
     }
 
-    /// Counts work towards the next question, and takes nothing from what is left: work whose
-    /// result is kept for later decisions, which must not come out otherwise by that.
+    /// Counts work towards the next question, but takes nothing from the rest. Such work has a
+    /// result that is kept for later decisions, and these must not come out differently because of
+    /// it.
     #[inline]
     pub fn pass(&mut self, steps: u64) {
         self.since_asked += steps;
@@ -72,13 +73,13 @@ impl<'a> Effort<'a> {
         self.left
     }
 
-    /// Whether nothing is left: what was found may not be the best.
+    /// Says whether nothing is left. Then the result may not be the best.
     #[must_use]
     pub const fn is_spent(&self) -> bool {
         self.left == 0
     }
 
-    /// Whether the caller ended the work: what was found is to be thrown away.
+    /// Says whether the caller ended the work. Then the result is to be thrown away.
     #[must_use]
     pub const fn is_stopped(&self) -> bool {
         self.stopped

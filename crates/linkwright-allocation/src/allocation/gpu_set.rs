@@ -1,19 +1,19 @@
-//! A set of GPU ids as one word of bits.
+//! Holds a set of GPU ids in one word of bits.
 
 use std::fmt;
 
 /// The most GPUs that one machine may have in the allocation layer.
 pub const MAX_GPUS: usize = 128;
 
-/// A set of GPU ids below [`MAX_GPUS`].
+/// Holds a set of GPU ids below [`MAX_GPUS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct GpuSet(pub u128);
 
 impl GpuSet {
-    /// The set without members.
+    /// Holds no members.
     pub const EMPTY: Self = Self(0);
 
-    /// The ids below `count`.
+    /// Returns the ids below `count`.
     #[must_use]
     pub const fn first(count: usize) -> Self {
         if count >= MAX_GPUS { Self(u128::MAX) } else { Self((1 << count) - 1) }
@@ -37,7 +37,7 @@ impl GpuSet {
         gpu < MAX_GPUS && self.0 >> gpu & 1 == 1
     }
 
-    /// The set with `gpu` as well.
+    /// Returns the set with `gpu` as well.
     #[must_use]
     pub const fn with(self, gpu: usize) -> Self {
         Self(self.0 | 1 << gpu)
@@ -49,13 +49,13 @@ impl GpuSet {
         Self(self.0 & !other.0)
     }
 
-    /// The members of both.
+    /// Returns the members of both.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The members of either.
+    /// Returns the members of either.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -67,7 +67,7 @@ impl GpuSet {
         self.0 & !other.0 == 0
     }
 
-    /// The members, lowest first.
+    /// Returns the members, lowest first.
     pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
         let mut rest = self.0;
         std::iter::from_fn(move || {

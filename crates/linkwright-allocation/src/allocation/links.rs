@@ -1,4 +1,4 @@
-//! The pairwise weights and link classes that the scores and searches read.
+//! Holds the pairwise weights and link classes that the scores and searches read.
 //!
 //! Hot loops want flat arrays of integers; this is the [`GpuGraph`] in that form.
 
@@ -26,7 +26,7 @@ impl LinkCounts {
         self.double + self.single + self.pcie
     }
 
-    /// The counts with one link more of that class.
+    /// Returns the counts with one more link of that class.
     #[must_use]
     pub const fn plus(mut self, class: PairClass) -> Self {
         match class {
@@ -38,14 +38,14 @@ impl LinkCounts {
     }
 }
 
-/// The class of a pair in MAPA's Eq. 2.
+/// Names the class of a pair in MAPA's Eq. 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairClass {
-    /// Two or more NVLinks, or NVSwitches.
+    /// Stands for two or more NVLinks, or for NVSwitches.
     Double,
-    /// One NVLink.
+    /// Stands for one NVLink.
     Single,
-    /// The host.
+    /// Stands for the way over the host.
     Pcie,
 }
 
@@ -54,7 +54,7 @@ pub enum PairClass {
 const SOUND: f64 = crate::system::import::measured::FAR_BELOW;
 
 impl PairClass {
-    /// Every class, in the order of their numbers.
+    /// Lists every class, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Double, Self::Single, Self::Pcie];
 
     /// Gives the class of a pair by its links. Where these were measured far below what they have,
@@ -77,7 +77,7 @@ impl PairClass {
     }
 }
 
-/// Weight and class of every pair of GPUs, row by row.
+/// Holds the weight and class of every pair of GPUs, row by row.
 #[derive(Debug, Clone)]
 pub struct PairTable {
     count: usize,
@@ -98,7 +98,7 @@ impl PairTable {
         }
     }
 
-    /// The table of some of the GPUs, by their place among these.
+    /// Returns the table of some of the GPUs, by their place among these.
     #[must_use]
     pub fn restricted(&self, gpus: GpuSet) -> Self {
         let at = |a: usize| gpus.iter().map(move |b| a * self.count + b);
@@ -116,7 +116,7 @@ impl PairTable {
         self.count
     }
 
-    /// Weight of a pair in bytes per second; zero for a GPU with itself.
+    /// Returns the weight of a pair in bytes per second. It is zero for a GPU with itself.
     #[must_use]
     #[inline]
     pub fn weight(&self, a: usize, b: usize) -> u64 {
@@ -130,7 +130,7 @@ impl PairTable {
         &self.weights[gpu * self.count..(gpu + 1) * self.count]
     }
 
-    /// Class of a pair.
+    /// Returns the class of a pair.
     #[must_use]
     #[inline]
     pub fn class(&self, a: usize, b: usize) -> PairClass {

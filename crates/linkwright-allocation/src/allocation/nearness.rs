@@ -1,18 +1,18 @@
-//! How near the GPUs of an allocation are on the host: what decides between sets of GPUs that
-//! tie in all that the published policies look at.
+//! Measures how near the GPUs of an allocation are on the host. This decides between sets of GPUs
+//! that tie in all scores of the published policies.
 //!
 //! Behind NVSwitches every set of one size ties, and so do many behind PCIe; the lowest ids
 //! would then break into sockets for nothing. Of two such sets the better one is, in order:
 //!
-//! 1. the closer one: fewer pairs on different sockets, then on different NUMA nodes, then
+//! 1. the closer one: it has fewer pairs on different sockets, then on different NUMA nodes, then
 //!    `NODE`, `PHB` and `PXB` apart;
 //! 2. the one whose GPUs have nearer NICs: fewer of them whose nearest NIC is `SYS` away, then
 //!    `NODE`, `PHB` and `PXB`;
-//! 3. the one that fewer GPUs outside it share those nearest NICs with;
+//! 3. the one whose nearest NICs are shared by fewer GPUs outside it;
 //! 4. the one that leaves the free GPUs closest, by the rule of 1, so that PCIe pairs and
 //!    sockets stay whole for later jobs.
 //!
-//! What it leaves out: how busy the NICs are, and what other jobs send over the host.
+//! It leaves out how busy the NICs are, and the traffic of other jobs over the host.
 
 use std::cmp::Ordering;
 
@@ -22,13 +22,13 @@ use super::gpu_set::GpuSet;
 use crate::diagnostic::Named;
 use crate::system::{Affinity, DeviceId, Proximity, Server, nic_proximity, proximity};
 
-/// What decides between matches that tie in a policy's own scores.
+/// Names the rule between matches that tie in a policy's own scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
-    /// The lowest ids, as in the published policies.
+    /// Takes the lowest ids, as the published policies do.
     Published,
-    /// [`Nearness`], then the lowest ids.
+    /// Compares by [`Nearness`], then takes the lowest ids.
     #[default]
     Nearest,
 }
@@ -40,7 +40,7 @@ impl Named for Ties {
 }
 
 impl Ties {
-    /// The rule, as the end of a policy's.
+    /// Returns the rule as the end of a policy's sentence.
     #[must_use]
     pub const fn rule(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Ties {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Distance {
     Sys,
-    /// Different NUMA nodes, or cores, by the GPUs' own affinities, whatever the way.
+    /// Stands for different NUMA nodes, or cores, by the GPUs' own affinities, whatever the way.
     Numa,
     Node,
     Phb,
@@ -62,7 +62,7 @@ enum Distance {
 }
 
 impl Distance {
-    /// Farthest first.
+    /// Lists the farthest first.
     const ALL: [Self; 5] = [Self::Sys, Self::Numa, Self::Node, Self::Phb, Self::Pxb];
 
     const fn of(proximity: Proximity) -> Option<Self> {
@@ -76,8 +76,8 @@ impl Distance {
     }
 }
 
-/// How many pairs of a set of GPUs are at each [`Distance`], as one number: farther ones in
-/// higher bits, so that it compares as the list of counts does, and sums as the counts do.
+/// Counts the pairs of a set of GPUs at each [`Distance`], as one number. Farther ones are in
+/// higher bits. So it compares as the list of counts does, and sums as the counts do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Spread(u128);
 
@@ -101,26 +101,26 @@ impl Spread {
 /// How near a set of GPUs is; of two, the lesser is the better one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Nearness {
-    /// Its pairs by their distance.
+    /// Counts its pairs by their distance.
     pub spread: Spread,
     /// How many of its GPUs have their nearest NIC that far: `SYS`, `NODE`, `PHB`, `PXB`.
     pub far_nics: [u8; 4],
-    /// How many GPUs outside it share a nearest NIC with one of it.
+    /// Counts the GPUs outside it that share a nearest NIC with one of it.
     pub sharers: u8,
-    /// The pairs that stay free by their distance.
+    /// Counts the pairs that stay free by their distance.
     pub left: Spread,
 }
 
 const NIC_DISTANCES: [Distance; 4] = [Distance::Sys, Distance::Node, Distance::Phb, Distance::Pxb];
 
-/// The part of a [`Nearness`] in which two differ first.
+/// Holds the part of a [`Nearness`] in which two differ first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NearnessDifference {
-    /// Its name.
+    /// Names the part.
     pub key: &'static str,
-    /// What is counted.
+    /// Says which things are counted.
     pub what: &'static str,
-    /// The counts of both.
+    /// Holds the counts of both.
     pub counts: (u32, u32),
 }
 
@@ -172,16 +172,16 @@ fn first_difference(
     counted.next().map(|(what, counts)| NearnessDifference { key, what, counts })
 }
 
-/// The distances of a machine's GPUs and NICs.
+/// Holds the distances of a machine's GPUs and NICs.
 #[derive(Debug, Clone)]
 pub struct HostDistances {
     /// How close each GPU is to each other.
     matrix: Vec<Vec<Option<Proximity>>>,
     /// For each distance that some pair has, the GPUs that far from each GPU.
     apart: Vec<(Distance, Vec<GpuSet>)>,
-    /// For each GPU the distance to its nearest NIC, as an index of [`Nearness::far_nics`].
+    /// Gives, for each GPU, the distance to its nearest NIC as an index of [`Nearness::far_nics`].
     far_nic: Vec<Option<usize>>,
-    /// The GPUs with which each GPU shares a nearest NIC, itself included.
+    /// Lists the GPUs with which each GPU shares a nearest NIC, itself included.
     sharers: Vec<GpuSet>,
 }
 
@@ -231,7 +231,7 @@ impl HostDistances {
         self.matrix[a][b].unwrap_or(Proximity::Pix)
     }
 
-    /// The pairs of a set by their distance.
+    /// Counts the pairs of a set by their distance.
     #[must_use]
     pub fn spread(&self, gpus: GpuSet) -> Spread {
         let twice = |(distance, apart): &(Distance, Vec<GpuSet>)| {
@@ -241,7 +241,7 @@ impl HostDistances {
         self.apart.iter().map(twice).fold(Spread::default(), Spread::plus)
     }
 
-    /// What one more GPU would add to the spread of a set.
+    /// Returns the spread that one more GPU would add to a set.
     #[must_use]
     pub fn added(&self, gpus: GpuSet, gpu: usize) -> Spread {
         let far = |(distance, apart): &(Distance, Vec<GpuSet>)| {
@@ -250,7 +250,7 @@ impl HostDistances {
         self.apart.iter().map(far).fold(Spread::default(), Spread::plus)
     }
 
-    /// The nearness of some of the free GPUs.
+    /// Returns the nearness of some of the free GPUs.
     #[must_use]
     pub fn nearness(&self, gpus: GpuSet, free: GpuSet) -> Nearness {
         let mut far_nics = [0; 4];
@@ -266,7 +266,7 @@ impl HostDistances {
         }
     }
 
-    /// The nearness of every subset of a machine of at most 16 GPUs.
+    /// Computes the nearness of every subset of a machine of at most 16 GPUs.
     #[must_use]
     pub fn tabulate(&self) -> NearnessTable {
         let count = self.far_nic.len();
@@ -290,7 +290,7 @@ impl HostDistances {
     }
 }
 
-/// Whether two GPUs name different NUMA nodes, or else different cores.
+/// Says whether two GPUs name different NUMA nodes, or else different cores.
 fn affinity_differs(machine: &Server, a: DeviceId, b: DeviceId) -> bool {
     let place = |id: DeviceId| &machine.devices()[id].locality;
     let (a, b) = (place(a), place(b));
@@ -300,7 +300,7 @@ fn affinity_differs(machine: &Server, a: DeviceId, b: DeviceId) -> bool {
         .unwrap_or(false)
 }
 
-/// [`Nearness`] of every subset of a small machine, packed so that two compare at once.
+/// Holds the [`Nearness`] of every subset of a small machine, packed so that two compare at once.
 #[derive(Debug, Clone)]
 pub struct NearnessTable(Vec<u128>);
 

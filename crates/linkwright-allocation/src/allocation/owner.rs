@@ -1,7 +1,7 @@
 //! Who asked for a job's GPUs, and how long they are lent.
 //!
-//! The core reads no clock: every time comes from its caller, in microseconds since the
-//! beginning of 1970 in UTC, which tell any two requests of one process apart.
+//! The core reads no clock: every time comes from its caller, in microseconds since the beginning
+//! of 1970 in UTC. These times tell any two requests of one process apart.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::state::ServerState;
 
-/// Who asked for a job's GPUs.
+/// Says who asked for a job's GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owner {
-    /// The process that asked.
+    /// Names the process that asked.
     pub pid: u32,
-    /// The computer on which it ran.
+    /// Names the computer on which it ran.
     pub host: String,
-    /// When it asked, in microseconds since 1970.
+    /// Says when it asked, in microseconds since 1970.
     pub time: u64,
     /// How long the GPUs are lent, in microseconds; without end where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,20 +32,20 @@ impl Owner {
     }
 }
 
-/// Which jobs give their GPUs back in a reconciliation.
+/// Says which jobs give their GPUs back in a reconciliation.
 #[derive(Debug, Clone, Copy)]
 pub enum Ended<'a> {
     /// Those that are not in this list of living jobs. A job that asked at `since` or later
     /// stays: the list may be older than it is.
     Unlisted {
-        /// The jobs that live.
+        /// Lists the jobs that live.
         living: &'a BTreeSet<String>,
         /// From when on a job may be missing in the list, in microseconds since 1970.
         since: u64,
     },
     /// Those whose lease is over.
     Overdue {
-        /// The time, in microseconds since 1970.
+        /// Gives the time, in microseconds since 1970.
         now: u64,
     },
 }

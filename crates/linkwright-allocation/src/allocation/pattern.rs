@@ -1,4 +1,4 @@
-//! Application patterns: which of a job's ranks talk to which.
+//! Describes application patterns: which of a job's ranks talk to which.
 //!
 //! A pattern is MAPA's application graph (Section 3.1, Fig. 8): vertices are the GPUs that
 //! the job asks for, edges say that two of them communicate. Weights play no part.
@@ -11,25 +11,25 @@ use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Bounds the edges of a list: any pair of 128 GPUs in both directions, several times.
+/// Limits the edges of a list to any pair of 128 GPUs in both directions, several times.
 pub const MOST_EDGES: usize = 100_000;
 
-/// The shape of a pattern, by its name in job files.
+/// Names the shape of a pattern, as job files do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PatternShape {
     /// NCCL's ring; of two GPUs it is one edge.
     Ring,
-    /// A line.
+    /// Stands for a line.
     Chain,
-    /// A complete binary tree filled level by level, as NCCL's trees within a server.
+    /// Stands for a complete binary tree filled level by level, as NCCL's trees within a server.
     Tree,
     /// GPU 0 talks to every other, as a parameter server does.
     Star,
-    /// Everybody talks to everybody.
+    /// Lets everybody talk to everybody.
     AllToAll,
-    /// The union of the ring and the tree (Fig. 8, right).
+    /// Joins the ring and the tree in one pattern (Fig. 8, right).
     RingTree,
-    /// Any other edges.
+    /// Stands for any other edges.
     Custom,
 }
 
@@ -66,7 +66,7 @@ impl PatternShape {
         matches!(self, Self::Ring | Self::Tree | Self::RingTree)
     }
 
-    /// The name in job files and on the command line.
+    /// Returns the name in job files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl PatternShape {
     }
 }
 
-/// An application graph on vertices `0..size`.
+/// Holds an application graph on vertices `0..size`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pattern {
     shape: PatternShape,
@@ -93,7 +93,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The named shape on `size` GPUs.
+    /// Makes the named shape on `size` GPUs.
     ///
     /// # Errors
     /// A size of zero or above [`PatternShape::most`], or [`PatternShape::Custom`], which has edges of its own.
@@ -144,7 +144,7 @@ impl Pattern {
     /// scan is a chain. An operation that carries no data, as a barrier or a signal, has no edge.
     ///
     /// # Errors
-    /// More ranks than [`MAX_GPUS`].
+    /// Refuses more ranks than [`MAX_GPUS`].
     pub fn of_program(program: &Program) -> Result<Self, AllocationError> {
         Self::exchanged(program)?.of_what_runs()
     }
@@ -152,7 +152,7 @@ impl Pattern {
     /// Sums up the bytes that each rank of a program sends to each other, a main loop counted once.
     ///
     /// # Errors
-    /// Those of [`Self::of_program`].
+    /// Fails as [`Self::of_program`] does.
     pub(super) fn exchanged(program: &Program) -> Result<ShareTable, AllocationError> {
         let size = program.ranks.len();
         if size == 0 || size > MAX_GPUS {
@@ -205,8 +205,9 @@ impl Pattern {
     }
 
     /// Reads an edge list: a line per edge, two vertex numbers from zero, `#` for comments. Behind
-    /// them may stand one number, which the edge carries both ways, or two. Two say what goes from
-    /// the first vertex to the second, and what goes back. Where none stands, the edge carries one.
+    /// them may stand one or two numbers. The edge carries a single number both ways. Of two
+    /// numbers the first goes from the first vertex to the second, and the second goes back. Where
+    /// none stands, the edge carries one.
     ///
     /// # Errors
     /// Anything else on a line, an edge to itself, more than [`MOST_EDGES`] edges, or shares that
@@ -299,7 +300,7 @@ impl Pattern {
         self.size
     }
 
-    /// The edges, each once, lower vertex first, sorted.
+    /// Returns the edges, each once, lower vertex first, sorted.
     #[must_use]
     pub fn edges(&self) -> &[(usize, usize)] {
         &self.edges

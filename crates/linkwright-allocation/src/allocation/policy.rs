@@ -1,4 +1,4 @@
-//! What an allocation policy is, and the policies by name.
+//! Describes an allocation policy, and lists the policies by name.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ use super::prepared::PreparedMachine;
 use super::selection::{Objective, Selection};
 use crate::diagnostic::{Registered, Registry, UnknownName};
 
-/// What a job asks for.
+/// Describes a job's request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Which of its GPUs talk to which.
+    /// Says which of its GPUs talk to which.
     pub pattern: &'a Pattern,
     /// Whether its run time depends on bandwidth, as its owner says.
     pub sensitive: bool,
@@ -25,10 +25,10 @@ pub struct Request<'a> {
 
 /// A rule that picks GPUs for a job: a pure function of the machine, the job and what is free.
 pub trait Policy: Registered {
-    /// The rule for this request under this rule for ties, in one sentence.
+    /// Returns the rule for this request under this rule for ties, in one sentence.
     fn rule(&self, request: &Request<'_>, ties: Ties) -> String;
 
-    /// What the policy ranks matches by; `None` where it does not rank them.
+    /// Returns the score that the policy ranks matches by, or `None` where it does not rank them.
     fn objective(&self, request: &Request<'_>) -> Option<Objective>;
 
     /// The GPUs for the job, or `None` where too few are free. Where the effort was stopped
@@ -72,16 +72,16 @@ impl<'de> Deserialize<'de> for ChosenPolicy {
     }
 }
 
-/// Linkwright's own policies, in the order of the paper's tables.
+/// Lists Linkwright's own policies, in the order of the paper's tables.
 pub const POLICIES: [&dyn Policy; 4] = [&Baseline, &TopologyAware, &Greedy, &Preserve];
 
-/// Linkwright's own policies by name.
+/// Returns Linkwright's own policies by name.
 #[must_use]
 pub fn policies() -> Registry<dyn Policy> {
     Registry::new("policy", &POLICIES)
 }
 
-/// Linkwright's own policy of that name.
+/// Returns Linkwright's own policy of that name.
 ///
 /// # Errors
 /// A name that none has.

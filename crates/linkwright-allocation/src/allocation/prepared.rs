@@ -1,4 +1,4 @@
-//! A machine made ready for decisions.
+//! Prepares a machine for decisions.
 //!
 //! Everything that does not depend on which GPUs are free is computed once. All machines get link
 //! labels. Those of up to 16 GPUs get for each subset the heaviest ring, the effective bandwidth
@@ -28,11 +28,11 @@ use crate::diagnostic::Named;
 use crate::system::{BandwidthProfile, GpuGraph, HostTree, PairLink, Server, host_tree};
 use crate::units::Bandwidth;
 
-/// Which model predicts the effective bandwidth of an allocation.
+/// Names the model that predicts the effective bandwidth of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum BandwidthModel {
-    /// MAPA's regression, Eq. 2.
+    /// Stands for MAPA's regression, Eq. 2.
     Published,
     /// Packing trees on the links that were really given.
     #[default]
@@ -45,10 +45,10 @@ impl Named for BandwidthModel {
         &[("sound", Self::Sound), ("published", Self::Published)];
 }
 
-/// A pattern placed on GPUs, with its scores.
+/// Holds a pattern placed on GPUs, with its scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Match {
-    /// The GPU of each pattern vertex.
+    /// Lists the GPU of each pattern vertex.
     pub placement: Vec<usize>,
     /// How many links of each class the pattern uses.
     pub links: LinkCounts,
@@ -58,30 +58,31 @@ pub struct Match {
     /// another pattern under the sound model it is what the edge with the largest share has. It is
     /// `None` for a pattern without edges, which has none.
     pub effective_bandwidth: Option<f64>,
-    /// Eq. 3: total bandwidth between the GPUs that stay free.
+    /// Sums the bandwidth between the GPUs that stay free (Eq. 3).
     pub preserved_bandwidth: Bandwidth,
 }
 
 impl Match {
-    /// The GPUs as a set.
+    /// Returns the GPUs as a set.
     #[must_use]
     pub fn gpus(&self) -> GpuSet {
         self.placement.iter().copied().collect()
     }
 }
 
-/// Tables over all subsets of a machine of at most 16 GPUs.
+/// Holds tables over all subsets of a machine of at most 16 GPUs.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     pub subsets: Subsets,
     pub rings: RingTable,
-    /// Total bandwidth inside each subset, bytes per second.
+    /// Sums the bandwidth inside each subset, bytes per second.
     pub inside: Vec<u64>,
-    /// Sound effective bandwidth of each subset, GB/s; empty under the published model.
+    /// Holds the sound effective bandwidth of each subset, GB/s. It is empty under the published
+    /// model.
     pub effective: Vec<f64>,
-    /// Best rings under the published model; absent under the sound one.
+    /// Holds the best rings under the published model. It is absent under the sound one.
     pub published_rings: Option<RingLinksTable>,
-    /// The nearness of each subset.
+    /// Holds the nearness of each subset.
     pub nearness: NearnessTable,
 }
 
@@ -92,14 +93,14 @@ impl Tables {
         Primary::of_bandwidth(self.inside[usize::from(free.0 as u16 & !set)])
     }
 
-    /// Effective bandwidth of a set under the sound model.
+    /// Returns the effective bandwidth of a set under the sound model.
     #[inline]
     pub fn effective(&self, set: u16) -> Primary {
         Primary::of_prediction(self.effective[usize::from(set)])
     }
 }
 
-/// A machine with all that decisions need.
+/// Holds a machine with all data that decisions need.
 #[derive(Debug, Clone)]
 pub struct PreparedMachine {
     name: String,
@@ -111,7 +112,7 @@ pub struct PreparedMachine {
     pub(super) pairs: PairTable,
     sound: SoundModel,
     pub(super) tables: Option<Tables>,
-    /// Heaviest rings of a machine of 17 to 20 GPUs, made when first needed.
+    /// Holds the heaviest rings of a machine of 17 to 20 GPUs. They are computed when first needed.
     rings: OnceLock<RingTable>,
     /// Holds what copies take; it is made when a pattern is first judged by its edges.
     copies: OnceLock<CopyPaths>,
@@ -137,7 +138,7 @@ impl PreparedMachine {
     /// Prepares a machine for which Eq. 2 has these coefficients; they count under the published model alone.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// Fails as [`Self::new`] does.
     pub fn with_regression(
         machine: &Server,
         profile: BandwidthProfile,
@@ -246,7 +247,7 @@ impl PreparedMachine {
         }
     }
 
-    /// The machine's name.
+    /// Returns the machine's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -258,13 +259,13 @@ impl PreparedMachine {
         &self.graph
     }
 
-    /// The GPUs' places in the PCIe and NUMA tree.
+    /// Returns the GPUs' places in the PCIe and NUMA tree.
     #[must_use]
     pub const fn tree(&self) -> &HostTree {
         &self.tree
     }
 
-    /// Which model predicts effective bandwidth.
+    /// Returns the model that predicts effective bandwidth.
     #[must_use]
     pub const fn model(&self) -> BandwidthModel {
         self.model
@@ -292,7 +293,7 @@ impl PreparedMachine {
         Bandwidth(gpus.iter().flat_map(|b| lower(b).map(move |a| self.pairs.weight(a, b))).sum())
     }
 
-    /// Effective bandwidth of a set of GPUs under the sound model, GB/s.
+    /// Returns the effective bandwidth of a set of GPUs under the sound model, GB/s.
     #[must_use]
     pub fn sound_bandwidth(&self, gpus: GpuSet) -> f64 {
         match self.tables.as_ref().and_then(|tables| tables.effective.get(gpus.0 as usize)) {
@@ -306,12 +307,12 @@ impl PreparedMachine {
         self.sound.at_most(gpus)
     }
 
-    /// A bandwidth under the sound model that no set of so many of these GPUs exceeds, GB/s.
+    /// Returns a bandwidth under the sound model that no set of `size` of these GPUs exceeds, GB/s.
     pub(super) fn most_sound_bandwidth(&self, gpus: GpuSet, size: usize) -> f64 {
         self.sound.most_bandwidth(gpus, size)
     }
 
-    /// The steps of [`super::Effort`] that [`Self::sound_bandwidth`] takes for so many GPUs.
+    /// Returns the steps of [`super::Effort`] that [`Self::sound_bandwidth`] takes for `size` GPUs.
     pub(super) fn sound_steps(&self, size: usize) -> u64 {
         match self.tables.as_ref() {
             Some(tables) if !tables.effective.is_empty() => 0,

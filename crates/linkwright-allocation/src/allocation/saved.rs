@@ -1,4 +1,4 @@
-//! The saved form of a server's state, and what becomes of it on a machine that lost GPUs.
+//! Stores a server's state, and reads it back on a machine that lost GPUs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(super) const RESTORE: &str = "restore a file that was saved, or delete it to
 pub(super) const ANOTHER: &str = "keep this machine's state in a file of its own, and both stay";
 
 impl ServerState {
-    /// The state as JSON, for [`Self::restore`].
+    /// Returns the state as JSON, for [`Self::restore`].
     #[must_use]
     pub fn save(&self) -> String {
         // Maps with text keys and numbers cannot fail to serialise.
@@ -71,16 +71,16 @@ impl ServerState {
         }
     }
 
-    /// The state that [`Self::save`] wrote of this machine, or of it before it lost GPUs.
+    /// Reads the state that [`Self::save`] wrote of this machine, or of it before it lost GPUs.
     ///
-    /// Where GPUs are lost, those that are left have the ids of the machine as it is now, and
-    /// `lost`, by the ids of before, says which they are beside those that the state knows of;
-    /// it is not needed where it makes no difference to a job or to a mark.
+    /// Where GPUs are lost, the remaining ones have the ids of the machine as it is now. `lost`
+    /// names the lost ones by their earlier ids, beside those that the state knows of. It is not
+    /// needed where it makes no difference to a job or to a mark.
     ///
     /// # Errors
-    /// Text that is not such JSON; the state of a machine with another name, with fewer GPUs or
-    /// whose GPUs are named or joined otherwise; lost GPUs that may be these or those; GPUs that
-    /// do not exist or are held twice; each with its place.
+    /// Refuses text that is not such JSON, and GPUs that do not exist or are held twice. Refuses
+    /// the state of a machine with another name, with fewer GPUs, or whose GPUs are named or joined
+    /// otherwise. Refuses lost GPUs that may be these or those. Each error has its place.
     pub fn restore(
         file: &str,
         text: &str,
@@ -293,7 +293,7 @@ fn left(
 
 const NAME_THEM: &str = "say which with `linkwright state mark-lost`, by their ids before";
 
-/// What each GPU is used for: its job, and whether it is unhealthy.
+/// Returns the use of each GPU: its job, and whether it is unhealthy.
 fn uses(saved: &Saved) -> Vec<(Option<&str>, bool)> {
     let mut uses = vec![(None, false); saved.gpus];
     for (job, gpus) in &saved.jobs {
@@ -413,7 +413,7 @@ mod tests {
         assert!(refused.contains("mark-lost"), "{refused}");
         let mut left = restore(&state.save(), &part, &[4]).unwrap();
         assert_eq!(left.held()["a"], [0]);
-        // What was said once is known from then on, and a second loss is another question.
+        // A loss that was named once is known from then on, and a second loss is another question.
         assert_eq!(restore(&left.save(), &part, &[]).unwrap(), left);
         assert!(restore(&left.save(), &without(&whole, &[4, 5]), &[]).is_err());
         assert_eq!(left.release("a").unwrap(), [0]);
@@ -494,7 +494,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was lost: where the state is taken at all, a GPU that it calls free is one
+        /// Tests a state after any loss. Where it is accepted, each GPU that it calls free is one
         /// that no job held and nobody had marked.
         #[test]
         fn no_held_gpu_is_free_after_a_loss(

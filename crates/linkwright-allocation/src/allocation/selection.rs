@@ -1,10 +1,10 @@
 //! The best matches by one objective, over all sets of free GPUs.
 //!
-//! Ties go to the higher aggregated bandwidth, then, unless the published rule is asked for, to
-//! the set that is nearest on the host ([`super::Nearness`]), then to the lowest ids: across
-//! sets and among the matches on one set. Rings on machines of up to 20 GPUs are looked up, but
-//! for the published regression's on more than 16; other patterns are searched best bound
-//! first, so that most sets are never searched. What was not tried is bounded.
+//! Ties go to the higher aggregated bandwidth. Then they go to the set that is nearest on the host
+//! ([`super::Nearness`]), unless the published rule is asked for. Then they go to the lowest ids,
+//! across sets and among the matches on one set. Rings on machines of up to 20 GPUs are looked up,
+//! except under the published regression on more than 16. Other patterns are searched best bound
+//! first, so that most sets are never searched. Matches that were not tried are bounded.
 
 use super::candidates::{Candidates, combinations};
 use super::effort::Effort;
@@ -20,30 +20,30 @@ use super::prepared::{BandwidthModel, Match, PreparedMachine, Tables};
 use super::proof::gap;
 use serde::{Deserialize, Serialize};
 
-/// What the best match has most of.
+/// Names the score that the best match has most of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Objective {
-    /// Aggregated bandwidth, Eq. 1.
+    /// Stands for aggregated bandwidth, Eq. 1.
     Aggregated,
-    /// Effective bandwidth, by the machine's model.
+    /// Stands for effective bandwidth, by the machine's model.
     Effective,
-    /// Preserved bandwidth, Eq. 3.
+    /// Stands for preserved bandwidth, Eq. 3.
     Preserved,
 }
 
-/// The outcome of a selection.
+/// Holds the outcome of a selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
-    /// The match.
+    /// Holds the match that was chosen.
     pub chosen: Match,
     /// How many sets of GPUs competed.
     pub candidates: u64,
     /// Whether no match can be better by the objective, or, where the rule names the GPUs,
     /// no match on these in aggregated bandwidth. True is a proof.
     pub optimal: bool,
-    /// By what fraction the objective could be better at most in any match, or, where it
-    /// cannot, the aggregated bandwidth: zero where this is optimal, `None` where no bound is
-    /// known.
+    /// Bounds how much better the objective could be in any match, as a fraction. Where the
+    /// objective cannot be better, it bounds the aggregated bandwidth. It is zero where this match
+    /// is optimal, and `None` where no bound is known.
     pub gap: Option<f64>,
 }
 
@@ -92,7 +92,7 @@ impl PreparedMachine {
         Some(Selection::new(chosen, candidates, gap(objective, best.rank, most)))
     }
 
-    /// The placement with the most aggregated bandwidth on exactly these GPUs, scored.
+    /// Returns the placement with the most aggregated bandwidth on exactly these GPUs, scored.
     #[must_use]
     pub fn place(
         &self,
@@ -172,7 +172,7 @@ impl PreparedMachine {
         RunnersUp { matches, certain: complete && !effort.is_spent() }
     }
 
-    /// The best placement on each of the `count` best candidates, best first.
+    /// Returns the best placement on each of the `count` best candidates, best first.
     fn searched(
         &self,
         pattern: &Pattern,
@@ -202,7 +202,7 @@ impl PreparedMachine {
         best_over_sets(&plan, sets, score, count, effort)
     }
 
-    /// The heaviest rings on the `count` best candidates, best first.
+    /// Returns the heaviest rings on the `count` best candidates, best first.
     fn looked_up(
         &self,
         rings: &RingTable,
@@ -257,7 +257,7 @@ impl PreparedMachine {
         Some(Selection::new(chosen, candidates, Some(0.0)))
     }
 
-    /// The rank of a set's best ring.
+    /// Returns the rank of a set's best ring.
     fn ring_rank(&self, tables: &Tables, set: u16, free: GpuSet, objective: Objective) -> Rank {
         let weight = |set: u16| tables.rings.weight(usize::from(set));
         let (primary, aggregated) = match (objective, &tables.published_rings) {
@@ -269,7 +269,7 @@ impl PreparedMachine {
         Rank { primary, aggregated }
     }
 
-    /// The GPU of each vertex on a set's best ring.
+    /// Returns the GPU of each vertex on a set's best ring.
     fn ring(
         &self,
         tables: &Tables,

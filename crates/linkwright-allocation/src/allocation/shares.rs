@@ -68,7 +68,7 @@ impl ShareTable {
     /// Shares that differ by less than counters read at two instants do are equal.
     ///
     /// # Errors
-    /// As [`Pattern::from_edges`].
+    /// Fails as [`Pattern::from_edges`] does.
     pub(super) fn of_what_runs(&self) -> Result<Pattern, AllocationError> {
         let edges: Vec<_> = self.edges().map(|(edge, _)| edge).collect();
         let pattern = Pattern::from_edges(self.size, &edges)?;
@@ -80,7 +80,7 @@ impl ShareTable {
     /// The pattern of what goes between the vertices.
     ///
     /// # Errors
-    /// As [`Pattern::from_edges`].
+    /// Fails as [`Pattern::from_edges`] does.
     pub(super) fn pattern(&self) -> Result<Pattern, AllocationError> {
         let (edges, shares): (Vec<_>, Vec<_>) = self.edges().unzip();
         let pattern = Pattern::from_edges(self.size, &edges)?;
@@ -171,7 +171,7 @@ impl Pattern {
     /// Gives the part between its first vertices, `size` in number.
     ///
     /// # Errors
-    /// As [`Self::from_edges`].
+    /// Fails as [`Self::from_edges`] does.
     pub fn first(&self, size: usize) -> Result<Self, AllocationError> {
         let mut table = ShareTable::new(size);
         for (edge, (a, b)) in self.edges().iter().enumerate().filter(|(_, (_, b))| *b < size) {
@@ -185,7 +185,7 @@ impl Pattern {
     /// Gives the pattern of a part of the job: a named shape again, or the edges among the first vertices.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Fails as [`Self::new`] does.
     pub fn on(&self, size: usize) -> Result<Self, AllocationError> {
         match self.shape() {
             _ if size == self.size() => Ok(self.clone()),

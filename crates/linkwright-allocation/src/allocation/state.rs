@@ -29,7 +29,7 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// A server of this name and these GPUs, all of them free and healthy.
+    /// Makes the state of a server of this name and these GPUs, all of them free and healthy.
     #[must_use]
     pub fn new(machine: &str, graph: &GpuGraph) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl ServerState {
         }
     }
 
-    /// The machine's name.
+    /// Returns the machine's name.
     #[must_use]
     pub fn machine(&self) -> &str {
         &self.machine
@@ -78,7 +78,7 @@ impl ServerState {
         &self.exclusive
     }
 
-    /// The GPUs marked unhealthy, held or not.
+    /// Returns the GPUs marked unhealthy, held or not.
     #[must_use]
     pub const fn unhealthy(&self) -> GpuSet {
         self.unhealthy
@@ -90,7 +90,7 @@ impl ServerState {
         &self.slots[self.gpus..]
     }
 
-    /// The id of each GPU before the machine lost any.
+    /// Returns the id of each GPU before the machine lost any.
     #[must_use]
     pub fn ids_before_loss(&self) -> &[usize] {
         &self.slots[..self.gpus]
@@ -132,7 +132,7 @@ impl ServerState {
     /// Keeps the server from other jobs until this one releases it.
     ///
     /// # Errors
-    /// [`AllocationError::NotAllocated`].
+    /// Fails with [`AllocationError::NotAllocated`].
     pub fn share_with_nobody(&mut self, job: &str) -> Result<(), AllocationError> {
         if !self.held.contains_key(job) {
             return Err(AllocationError::NotAllocated { job: job.to_owned() });
@@ -144,7 +144,7 @@ impl ServerState {
     /// Records who asked for a job's GPUs.
     ///
     /// # Errors
-    /// [`AllocationError::NotAllocated`].
+    /// Fails with [`AllocationError::NotAllocated`].
     pub fn own(&mut self, job: &str, owner: Owner) -> Result<(), AllocationError> {
         if !self.held.contains_key(job) {
             return Err(AllocationError::NotAllocated { job: job.to_owned() });
@@ -168,7 +168,7 @@ impl ServerState {
     /// Keeps a GPU from new jobs; a job that holds it goes on.
     ///
     /// # Errors
-    /// [`AllocationError::UnknownGpu`].
+    /// Fails with [`AllocationError::UnknownGpu`].
     pub fn mark_unhealthy(&mut self, gpu: usize) -> Result<(), AllocationError> {
         self.known(gpu)?;
         self.unhealthy = self.unhealthy.with(gpu);
@@ -178,7 +178,7 @@ impl ServerState {
     /// Lets a GPU be given out again.
     ///
     /// # Errors
-    /// [`AllocationError::UnknownGpu`].
+    /// Fails with [`AllocationError::UnknownGpu`].
     pub fn mark_healthy(&mut self, gpu: usize) -> Result<(), AllocationError> {
         self.known(gpu)?;
         self.unhealthy = self.unhealthy.without(GpuSet::EMPTY.with(gpu));
@@ -193,8 +193,8 @@ impl ServerState {
     }
 }
 
-/// What tells one machine's GPUs from another's: 16 hexadecimal digits that depend on the
-/// GPUs' names, their links, and their host paths, and not on the bandwidth profile.
+/// Returns 16 hexadecimal digits that tell one machine's GPUs from another's. They depend on the
+/// GPUs' names, links and host paths, and not on the bandwidth profile.
 fn fingerprint(graph: &GpuGraph) -> String {
     let mut text = String::new();
     for (b, name) in graph.names().iter().enumerate() {
@@ -213,8 +213,9 @@ fn fingerprint(graph: &GpuGraph) -> String {
     format!("{:016x}", fnv1a(text.as_bytes()))
 }
 
-/// The 64-bit FNV-1a hash: the same on every machine and in every version, which a saved file
-/// needs and std's hashers do not promise (Fowler, Noll and Vo; IETF draft-eastlake-fnv).
+/// Computes the 64-bit FNV-1a hash (Fowler, Noll and Vo; IETF draft-eastlake-fnv). It is the same
+/// on every machine and in every version. A saved file needs that, and std's hashers do not promise
+/// it.
 fn fnv1a(bytes: &[u8]) -> u64 {
     const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

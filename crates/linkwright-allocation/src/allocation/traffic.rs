@@ -11,7 +11,7 @@ use crate::units::Bytes;
 /// The lower rank of an edge comes first, and edges stand by it.
 ///
 /// # Errors
-/// Those of [`Pattern::of_program`].
+/// Fails as [`Pattern::of_program`] does.
 pub fn traffic_of_program(program: &Program) -> Result<Vec<EdgeTraffic>, AllocationError> {
     let table = Pattern::exchanged(program)?;
     let edge = |((a, b), [forth, back]): ((usize, usize), [f64; 2])| EdgeTraffic {

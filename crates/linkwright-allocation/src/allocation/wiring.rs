@@ -1,10 +1,10 @@
-//! How a machine's GPUs are joined, kept with a server's state: what tells which of them are
-//! left when the machine comes back with fewer.
+//! Keeps with a server's state how a machine's GPUs are joined. This tells which of them remain
+//! when the machine comes back with fewer.
 //!
-//! `nvidia-smi`, and CUDA with it, counts GPUs along the PCI bus: where one has vanished, those
-//! behind it move up. Their order stays, and with it every pair's links. So what is left is a
-//! part of the machine in the same order; which part it is, is told by names that are not just
-//! numbered, by where each GPU sits, and by the links.
+//! `nvidia-smi`, and CUDA with it, counts GPUs along the PCI bus. Where one has vanished, those
+//! behind it move up. Their order stays, and with it every pair's links. So the remaining GPUs are
+//! a part of the machine in the same order. Three things tell which part it is: names that are not
+//! just numbered, each GPU's place, and the links.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ const MOST_WAYS: usize = 4096;
 /// The most pairs that the search for them compares.
 const MOST_COMPARISONS: usize = 1 << 22;
 
-/// What joins each pair of a machine's GPUs, as a state's file keeps it.
+/// Holds the ways that join each pair of a machine's GPUs, as a state's file keeps them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptWiring {
@@ -29,7 +29,7 @@ pub struct KeptWiring {
     places: Vec<String>,
     /// Every way in which two of them are joined, once.
     links: Vec<String>,
-    /// For each GPU its way to each GPU before it: indices in `links`.
+    /// Lists, for each GPU, its way to each GPU before it as indices in `links`.
     pairs: Vec<Vec<usize>>,
 }
 
@@ -43,7 +43,7 @@ pub struct Ways {
 }
 
 impl KeptWiring {
-    /// That of a machine.
+    /// Makes the wiring of a machine.
     #[must_use]
     pub fn new(graph: &GpuGraph) -> Self {
         let mut known = BTreeMap::new();
@@ -60,7 +60,7 @@ impl KeptWiring {
         Self { names: graph.names().to_vec(), places: graph.places().to_vec(), links, pairs }
     }
 
-    /// Whether it is of so many GPUs, with a way for every pair.
+    /// Says whether it has `gpus` GPUs, with a way for every pair.
     #[must_use]
     pub fn is_whole(&self, gpus: usize) -> bool {
         let rows = self.pairs.iter().enumerate();
@@ -105,7 +105,7 @@ impl KeptWiring {
         })
     }
 
-    /// The ways in which `part` is this machine without some GPUs, by what tells them best:
+    /// Returns the ways in which `part` is this machine without some GPUs. The best sign decides:
     /// their names, or else their places and links, or else their links alone.
     #[must_use]
     pub fn ways(&self, part: &Self) -> Ways {
@@ -125,8 +125,8 @@ impl KeptWiring {
         ways
     }
 
-    /// The GPUs of these names, where names tell them: a machine that lost its last GPU and one
-    /// that lost another and counts anew have the same numbers.
+    /// Returns the GPUs of these names, where names tell them. A machine that lost its last GPU has
+    /// the same numbers as one that lost another and counts anew.
     fn by_name(&self, part: &Self) -> Option<Vec<usize>> {
         if self.names.starts_with(&part.names) {
             return None;

@@ -8,7 +8,7 @@
 //!
 //! - [`planners`]: which trees, rings or paths the data takes
 //! - [`schedule`]: the steps of every rank, and the one walk that checks, executes, plays and exports them
-//! - [`nccl`]: what NCCL chooses, what that costs, and what its logs say
+//! - [`nccl`] gives NCCL's choices, their cost, and the meaning of its logs
 
 pub mod nccl;
 pub mod planners;

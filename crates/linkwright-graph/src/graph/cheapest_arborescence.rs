@@ -1,4 +1,4 @@
-//! The cheapest spanning arborescence (Chu and Liu 1965, Edmonds 1967).
+//! Finds the cheapest spanning arborescence (Chu and Liu 1965, Edmonds 1967).
 
 /// An arc with what it costs, never less than zero.
 #[derive(Debug, Clone, Copy)]
@@ -8,11 +8,11 @@ pub(super) struct CostlyArc {
     pub(super) cost: f64,
 }
 
-/// For each vertex but the root the arc that leads to it in the arborescence of least cost,
-/// of equals the one that comes first; `None` where the root does not reach every vertex.
+/// Returns, for each vertex but the root, the arc that leads to it in the arborescence of least
+/// cost. Among equals the first counts. It is `None` where the root does not reach every vertex.
 ///
-/// Every vertex takes its cheapest arc; what closes a cycle is taken together as one vertex,
-/// whose incoming arcs cost what they would add, and solved again.
+/// Every vertex takes its cheapest arc. The vertices of a cycle are taken together as one vertex.
+/// Its incoming arcs have their added cost, and the graph is solved again.
 pub(super) fn cheapest_arborescence(
     vertices: usize,
     arcs: &[CostlyArc],

@@ -1,4 +1,4 @@
-//! Maximum flow, exactly, by Dinic's algorithm.
+//! Finds the maximum flow, exactly, by Dinic's algorithm.
 //!
 //! Capacities are integers, wide enough that a caller may scale 64-bit ones to clear
 //! fractions. Blocking flows along shortest ways take O(V² E) at worst and far less on
@@ -10,7 +10,8 @@ const UNREACHED: usize = usize::MAX;
 #[derive(Debug, Clone, Copy)]
 struct Arc {
     to: usize,
-    /// What can still be sent; the arc at the index with the last bit flipped is its reverse.
+    /// Gives the flow that can still be sent; the arc at the index with the last bit flipped is its
+    /// reverse.
     left: u128,
 }
 
@@ -18,12 +19,12 @@ struct Arc {
 #[derive(Debug, Clone)]
 pub struct FlowGraph {
     arcs: Vec<Arc>,
-    /// For each node, the indices of the arcs that leave it.
+    /// Lists, for each node, the indices of the arcs that leave it.
     leaving: Vec<Vec<usize>>,
 }
 
 impl FlowGraph {
-    /// A network of nodes `0..nodes` without arcs.
+    /// Makes a network of nodes `0..nodes` without arcs.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         Self { arcs: Vec::new(), leaving: vec![Vec::new(); nodes] }
@@ -72,7 +73,7 @@ impl FlowGraph {
         self.levels(source).into_iter().map(|level| level != UNREACHED).collect()
     }
 
-    /// Arcs on a shortest way from the source to each node.
+    /// Counts the arcs on a shortest way from the source to each node.
     fn levels(&self, source: usize) -> Vec<usize> {
         let mut level = vec![UNREACHED; self.leaving.len()];
         level[source] = 0;

@@ -1,8 +1,8 @@
-//! Graph algorithms on integer capacities, exact and without any word of GPUs.
+//! Holds graph algorithms on integer capacities, exact and without any word of GPUs.
 //!
-//! What links can carry is a question of cuts and trees. These modules answer it for plain
-//! numbered vertices and whole-number capacities, so that every answer can be checked against
-//! brute force and used by more than one layer.
+//! Cuts and trees tell how much links can carry. These modules answer that question for plain
+//! numbered vertices and whole-number capacities. So every answer can be checked against brute
+//! force, and more than one layer uses it.
 
 pub mod arborescences;
 mod cheapest_arborescence;

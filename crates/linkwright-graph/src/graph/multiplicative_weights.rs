@@ -1,51 +1,53 @@
-//! Spanning arborescences packed to within a given part of the most, by multiplicative weights.
+//! Finds spanning arborescences, packed to within a given part of the most, by multiplicative
+//! weights.
 //!
-//! Every link has a length that starts at the inverse of its capacity and grows with what it
-//! carries; time and again the shortest arborescence gets as much as its narrowest link holds
-//! (Garg and Könemann 1998). Scaled to the fullest link, what was sent is feasible at any
-//! moment, and every set of lengths bounds the optimum from above: their sum, weighted with the
-//! capacities, over the length of the shortest arborescence. The loop ends when the two are
-//! close enough. It is the first step of Blink's TreeGen (Wang et al. 2020); the optimum itself
-//! comes from [`super::arborescences`].
+//! Every link has a length that starts at the inverse of its capacity and grows with its load. Time
+//! and again the shortest arborescence gets as much as its narrowest link holds (Garg and Könemann
+//! 1998). Scaled to the fullest link, the flow so far is feasible at any moment. Every set of
+//! lengths bounds the optimum from above. The bound is their sum, weighted with the capacities,
+//! over the length of the shortest arborescence. The loop ends when the two are close enough. It is
+//! the first step of Blink's TreeGen (Wang et al. 2020). The optimum itself comes from
+//! [`super::arborescences`].
 
 use std::collections::BTreeMap;
 
 use super::cheapest_arborescence::{CostlyArc, cheapest_arborescence};
 
-/// What epsilon may be at least: the work grows with its inverse square.
+/// Gives the least epsilon: the work grows with its inverse square.
 const LEAST_EPSILON: f64 = 0.01;
 
 /// Lengths are scaled back before they leave what an `f64` holds.
 const LONGEST: f64 = 1e200;
 
-/// A tree and its part of the rate.
+/// Holds a tree and its part of the rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedArborescence {
-    /// For each vertex the one before it; `None` for the root alone.
+    /// Gives, for each vertex, the one before it; `None` for the root alone.
     pub parent: Vec<Option<usize>>,
-    /// What it carries, in the unit of the capacities.
+    /// Gives the rate that it carries, in the unit of the capacities.
     pub weight: f64,
 }
 
-/// A way from one vertex to another.
+/// Describes a way from one vertex to another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoutedArc {
     /// Where it starts.
     pub from: usize,
     /// Where it ends.
     pub to: usize,
-    /// The resources that it crosses, each once, and the part of its data on each, above zero.
+    /// Lists the resources that it crosses, each once, and the part of its data on each, above
+    /// zero.
     pub uses: Vec<(usize, f64)>,
 }
 
-/// Arborescences of arcs that share resources.
+/// Holds arborescences of arcs that share resources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoutedGraph {
     /// How many vertices there are.
     pub vertices: usize,
-    /// The arcs, at most one from a vertex to another.
+    /// Lists the arcs, at most one from a vertex to another.
     pub arcs: Vec<RoutedArc>,
-    /// What each resource carries, above zero, in any unit.
+    /// Gives the capacity of each resource, above zero, in any unit.
     pub capacities: Vec<f64>,
 }
 
@@ -67,7 +69,7 @@ impl RoutedGraph {
         Self { vertices, arcs, capacities: joined.into_values().collect() }
     }
 
-    /// What each resource carries, on the whole, for one unit along these arcs.
+    /// Returns the load of each resource, on the whole, for one unit along these arcs.
     #[must_use]
     pub fn loads(&self, arcs: &[usize]) -> BTreeMap<usize, f64> {
         let mut loads = BTreeMap::new();
@@ -77,7 +79,7 @@ impl RoutedGraph {
         loads
     }
 
-    /// The arcs of a tree, in the order of the vertices that they lead to.
+    /// Lists the arcs of a tree, in the order of the vertices that they lead to.
     #[must_use]
     pub fn arcs_of(&self, parent: &[Option<usize>]) -> Vec<usize> {
         let arc = |(to, from): (usize, &Option<usize>)| {
@@ -87,9 +89,9 @@ impl RoutedGraph {
         parent.iter().enumerate().filter_map(arc).collect()
     }
 
-    /// Trees from `root` that together reach at least 1 - `epsilon` of the most that any can,
-    /// heaviest first; none where there are fewer than two vertices or the root does not reach
-    /// all of them. `epsilon` is taken to lie between 0.01 and 0.5. The same input always
+    /// Returns trees from `root` that together reach at least 1 - `epsilon` of the most that any
+    /// can, heaviest first. There are none where there are fewer than two vertices or the root does
+    /// not reach all of them. `epsilon` is taken to lie between 0.01 and 0.5. The same input always
     /// leads to the same trees.
     #[must_use]
     pub fn pack(&self, root: usize, epsilon: f64) -> Vec<WeightedArborescence> {
@@ -147,9 +149,9 @@ impl RoutedGraph {
     }
 }
 
-/// Trees from `root` to all of `0..vertices` over arcs (from, to, capacity) that together reach
-/// at least 1 - `epsilon` of the most that any can, which is the least maximum flow from the
-/// root to a vertex (Edmonds). As [`RoutedGraph::pack`], of links that nobody shares.
+/// Returns trees from `root` to all of `0..vertices` over arcs (from, to, capacity). Together they
+/// reach at least 1 - `epsilon` of the most that any can, which is the least maximum flow from the
+/// root to a vertex (Edmonds). It works as [`RoutedGraph::pack`], for links that nobody shares.
 #[must_use]
 pub fn pack_by_multiplicative_weights(
     vertices: usize,

@@ -1,29 +1,29 @@
 //! The partition that limits how fast spanning trees can be packed on a graph.
 //!
-//! By Nash-Williams and Tutte trees can be packed at the least, over all partitions of the
-//! vertices into p >= 2 parts, of the capacity between parts divided by p - 1: the graph's
-//! strength. It is found in polynomial time (Cunningham, "Optimal attack and reinforcement
-//! of a network", J. ACM 32, 1985):
+//! Nash-Williams and Tutte give the rate at which trees can be packed. Take all partitions of the
+//! vertices into p >= 2 parts. Each has the capacity between parts divided by p - 1. The least of
+//! these is the rate: the graph's strength. It is found in polynomial time (Cunningham, "Optimal
+//! attack and reinforcement of a network", J. ACM 32, 1985):
 //!
 //! 1. For a guess λ, find the partition of least `cut - λ (p - 1)`. If that is below zero,
 //!    its ratio `cut / (p - 1)` is a better guess; if it is zero, λ is the strength
 //!    (Dinkelbach's iteration). All numbers are integers: λ is a fraction `a / b`.
-//! 2. Since `cut = total - Σ inside(part)`, that partition maximises `Σ (b inside(S) + a)`
-//!    over its parts. This has a dual: the least `Σ y(v)` with `y(S) >= b inside(S) + a` for
-//!    every nonempty S. The greedy algorithm lifts one vertex after the other to the least
-//!    y that its sets allow; the binding set is a minimum cut, found by one maximum flow.
+//! 2. Since `cut = total - Σ inside(part)`, that partition maximises `Σ (b inside(S) + a)` over its
+//!    parts. This has a dual: the least `Σ y(v)` with `y(S) >= b inside(S) + a` for every nonempty
+//!    S. The greedy algorithm lifts one vertex after the other to the least y that its sets allow.
+//!    The binding set is a minimum cut, found by one maximum flow.
 //! 3. Binding sets that meet can be joined, so that merging them gives a best partition.
 //!    With the smallest binding set of every vertex it is the finest one.
 
 use super::greatest_common_divisor;
 use super::heaviest_set::heaviest_set;
 
-/// The strength of a graph and the finest of the partitions that attain it.
+/// Returns the strength of a graph and the finest of the partitions that attain it.
 ///
-/// `capacity` is the symmetric matrix of undirected capacities, row by row; the strength has
-/// their unit and is rounded only when it leaves as a float. Parts are sorted, and ordered
-/// by their lowest vertex. A graph that is not connected has strength zero and its connected
-/// components as parts; below two vertices the strength is infinite and nothing is split.
+/// `capacity` is the symmetric matrix of undirected capacities, row by row. The strength has their
+/// unit and is rounded only when it leaves as a float. Parts are sorted, and ordered by their
+/// lowest vertex. A graph that is not connected has strength zero and its connected components as
+/// parts. Below two vertices the strength is infinite and nothing is split.
 ///
 /// # Panics
 /// If `capacity` has not `count * count` entries.
@@ -37,7 +37,7 @@ pub fn tightest_partition(count: usize, capacity: &[u64]) -> (f64, Vec<Vec<usize
     (ratio.cut as f64 / ratio.joints as f64, parts)
 }
 
-/// The strength as a fraction in lowest terms; see [`tightest_partition`].
+/// Returns the strength as a fraction in lowest terms; see [`tightest_partition`].
 ///
 /// # Panics
 /// If there are fewer than two vertices, or `capacity` has not `count * count` entries.
@@ -56,8 +56,8 @@ fn tightest(count: usize, capacity: &[u64]) -> (Ratio, Vec<Vec<usize>>) {
     loop {
         parts = finest_best_partition(count, capacity, ratio);
         let next = Ratio::of(&parts, count, capacity);
-        // A best partition that beats the guess has at least two parts and a lower ratio;
-        // if none does, the finest best one attains the guess itself.
+        // A best partition that beats the guess has at least two parts and a lower ratio. If none
+        // does, the finest best one attains the guess itself.
         if next.cut * ratio.joints >= ratio.cut * next.joints {
             return (ratio, parts);
         }
@@ -65,7 +65,7 @@ fn tightest(count: usize, capacity: &[u64]) -> (Ratio, Vec<Vec<usize>>) {
     }
 }
 
-/// The capacity between parts over the number of parts less one.
+/// Holds the capacity between parts over the number of parts less one.
 #[derive(Debug, Clone, Copy)]
 struct Ratio {
     cut: u128,
@@ -87,7 +87,7 @@ impl Ratio {
     }
 }
 
-/// The finest of the partitions with the least `cut - λ (p - 1)`.
+/// Returns the finest of the partitions with the least `cut - λ (p - 1)`.
 fn finest_best_partition(count: usize, capacity: &[u64], guess: Ratio) -> Vec<Vec<usize>> {
     let scaled = |a: usize, b: usize| guess.joints * u128::from(capacity[a * count + b]);
     let mut lifted: Vec<u128> = Vec::with_capacity(count);
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every partition by restricted growth strings: the least ratio and, of the partitions
-    /// that attain it, the common refinement.
+    /// Tries every partition by restricted growth strings. Returns the least ratio and, of the
+    /// partitions that attain it, the common refinement.
     fn by_all_partitions(count: usize, capacity: &[u64]) -> (f64, Vec<Vec<usize>>) {
         let mut part = vec![0_usize; count];
         let mut best: Option<(u128, u128, Vec<Vec<usize>>)> = None;

@@ -1,18 +1,19 @@
 //! How fast one vertex can give every other its own share.
 //!
-//! Whatever enters a set of vertices must carry the share of each terminal in it: the rate is
-//! the least, over the sets without the root, of the capacity that enters the set over the
-//! terminals in it. A share is feasible if a flow from the root gives every terminal that
-//! much; where a flow falls short, its cut is a set with a lower ratio (Dinkelbach 1967).
+//! The flow that enters a set of vertices must carry the share of each terminal in it. Each set
+//! without the root has a ratio: the capacity that enters it over the terminals in it. The rate is
+//! the least of these. A share is feasible if a flow from the root gives every terminal that much.
+//! Where a flow falls short, its cut is a set with a lower ratio (Dinkelbach 1967).
 
 use super::greatest_common_divisor;
 use super::max_flow::FlowGraph;
 
-/// The largest share that `root` can send to each of the vertices `0..terminals` at once, as
-/// numerator and denominator in the capacities' unit; zero where one is out of its reach.
+/// Returns the largest share that `root` can send to each of the vertices `0..terminals` at once.
+/// It is a numerator and a denominator in the capacities' unit, and zero where one is out of its
+/// reach.
 ///
-/// `arcs` are from, to and capacity. By symmetry it is also the largest share that the root
-/// can get from each where every link is as fast in one direction as in the other.
+/// `arcs` are from, to and capacity. Where every link is as fast in one direction as in the other,
+/// the root can by symmetry also get that share from each.
 ///
 /// # Panics
 /// If there are fewer than two terminals, or the root or an arc's end is not a vertex.
@@ -27,12 +28,12 @@ pub fn share_from_root(
     (best.share, best.scale)
 }
 
-/// Paths of a flow that gives every terminal that share: each a list of vertices from the root
-/// to a terminal, with what it carries in the capacities' unit over the share's denominator.
-/// Short paths are taken first; the paths of each terminal add up to the share's numerator.
+/// Returns paths of a flow that gives every terminal that share. Each is a list of vertices from
+/// the root to a terminal, with its flow in the capacities' unit over the share's denominator.
+/// Short paths are taken first. The paths of each terminal add up to the share's numerator.
 ///
 /// # Panics
-/// As [`share_from_root`].
+/// Fails as [`share_from_root`] does.
 #[must_use]
 pub fn paths_from_root(
     vertices: usize,

@@ -1,11 +1,11 @@
 //! Spanning trees that together use a graph as fast as can be: few of them, and shallow.
 //!
-//! A packing gives each tree a weight so that no edge carries more than its capacity. The
-//! most that the weights can add up to is the graph's strength (see [`super::partition`];
-//! Nash-Williams, Tutte), and a packing here always reaches it, exactly, in fractions. Which
-//! trees do so is found by peeling ([`peel`]) in many seeded orders, and by taking some trees
-//! of the best packing out and splitting again what they leave, in the manner of a large
-//! neighbourhood search. That the trees are as few as can be is not promised.
+//! A packing gives each tree a weight so that no edge carries more than its capacity. The weights
+//! add up to the graph's strength at most (see [`super::partition`]; Nash-Williams, Tutte). A
+//! packing here always reaches it, exactly, in fractions. Peeling ([`peel`]) in many seeded orders
+//! finds the trees. The search also takes some trees of the best packing out and splits again the
+//! capacity that they leave, in the manner of a large neighbourhood search. It does not promise the
+//! smallest number of trees.
 
 mod peel;
 mod room;
@@ -16,7 +16,7 @@ use super::{common_unit, greatest_common_divisor};
 use peel::{Dice, Preference};
 use search::{Candidate, look_for_best};
 
-/// The most vertices of a graph to pack trees on.
+/// Limits the vertices of a graph to pack trees on.
 pub const MAX_VERTICES: usize = 128;
 
 /// A spanning tree and how much of the capacity of every one of its edges it takes.
@@ -24,26 +24,26 @@ pub const MAX_VERTICES: usize = 128;
 pub struct WeightedTree {
     /// Pairs of vertices, the lower one first, sorted.
     pub edges: Vec<(usize, usize)>,
-    /// In units of one `denominator`th of the capacities' unit.
+    /// Counts units of one `denominator`th of the capacities' unit.
     pub weight: u128,
     /// The vertex from which the farthest other is nearest, the lowest of these.
     pub root: usize,
-    /// Edges between the root and the vertex farthest from it.
+    /// Counts the edges between the root and the vertex farthest from it.
     pub depth: usize,
 }
 
 /// Spanning trees that are packed at the most that a graph allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanningTreePacking {
-    /// The sum of the weights over `denominator` in lowest terms, in the capacities' unit.
+    /// Gives the sum of the weights over `denominator` in lowest terms, in the capacities' unit.
     pub rate: (u128, u128),
     /// By falling weight, then by edges. None if the graph is not connected.
     pub trees: Vec<WeightedTree>,
-    /// What the weights are counted in: `weight / denominator` is a rate.
+    /// Gives the unit of the weights: `weight / denominator` is a rate.
     pub denominator: u128,
 }
 
-/// How long to look for fewer and shallower trees.
+/// Says how long to look for fewer and shallower trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Search {
     /// Trees to try, beyond those of a first packing.
@@ -58,12 +58,12 @@ impl Default for Search {
     }
 }
 
-/// The edges of a graph, each with its lower vertex first.
+/// Lists the edges of a graph, each with its lower vertex first.
 #[derive(Debug, Clone)]
 struct Graph {
     vertices: usize,
     edges: Vec<(usize, usize)>,
-    /// Edges on a shortest way between two vertices, row by row.
+    /// Counts the edges on a shortest way between two vertices, row by row.
     distance: Vec<usize>,
 }
 
@@ -74,7 +74,7 @@ struct Share {
     weight: u128,
 }
 
-/// Packs spanning trees at the graph's strength.
+/// Finds spanning trees, packed at the graph's strength.
 ///
 /// `capacity` is the symmetric matrix of undirected capacities, row by row. A graph that is
 /// not connected has rate zero, and one of a single vertex needs no tree: neither has any.
@@ -146,7 +146,7 @@ impl Graph {
         order.into_iter().map(|(_, _, edge)| edge).collect()
     }
 
-    /// The best root of a tree and its depth from there.
+    /// Returns the best root of a tree and its depth from there.
     fn root_and_depth(&self, tree: &[usize]) -> (usize, usize) {
         let mut neighbours = vec![Vec::new(); self.vertices];
         for (a, b) in tree.iter().map(|edge| self.edges[*edge]) {

@@ -1,11 +1,11 @@
-//! The tree-packing number of every subset of a small graph.
+//! Computes the tree-packing number of every subset of a small graph.
 //!
-//! On full-duplex links one spanning tree carries a reduction up and a broadcast down, so
-//! the rate of an all-reduce is what spanning trees can be packed at. By Nash-Williams and
-//! Tutte the best fractional packing is the least, over all partitions of the vertices into
-//! p >= 2 parts, of the capacity that crosses between parts divided by p - 1 (the graph's
-//! strength). Here it is found for every subset at once, exactly, by dynamic programming
-//! over subsets: the most capacity that p parts can keep inside, for every p.
+//! On full-duplex links one spanning tree carries a reduction up and a broadcast down. So the rate
+//! of an all-reduce is the rate at which spanning trees can be packed. Nash-Williams and Tutte give
+//! the best fractional packing. Take all partitions of the vertices into p >= 2 parts. The least
+//! capacity that crosses between parts divided by p - 1 is the graph's strength. Here dynamic
+//! programming over subsets finds it for every subset at once, exactly. For every p it computes the
+//! most capacity that p parts can keep inside.
 
 use super::common_unit;
 
@@ -46,13 +46,13 @@ impl Lane for f64 {
 /// less one.
 type Kept<F> = [F; MAX_VERTICES];
 
-/// Strength of each subset of the vertices, by its bits: rate at which spanning trees of the
-/// subset's induced graph can be packed, in the capacities' unit. Zero where the induced
-/// graph is not connected, infinite for a single vertex and the empty set.
+/// Returns the strength of each subset of the vertices, by its bits, in the capacities' unit. It is
+/// the rate at which spanning trees of the subset's induced graph can be packed. It is zero where
+/// the induced graph is not connected, and infinite for a single vertex and the empty set.
 ///
-/// `capacity` is the symmetric matrix of undirected capacities, row by row. The arithmetic is
-/// exact where they add up to less than 2^53 times their greatest common divisor, and twice as
-/// fast below 2^24 times.
+/// `capacity` is the symmetric matrix of undirected capacities, row by row. The arithmetic is exact
+/// where they add up to less than 2^53 times their greatest common divisor. It is twice as fast
+/// below 2^24 times.
 ///
 /// # Panics
 /// If there are more than [`MAX_VERTICES`] vertices.
@@ -85,13 +85,13 @@ fn tabulate<F: Lane>(count: usize, capacity: &[u64]) -> Vec<f64> {
             strength[part] = least_cut(inside[part], &kept[part], part.count_ones() as usize);
             let whole = inside[part];
             kept[part][0] = whole;
-            // The parts of the finest tightest partition are single vertices or stronger than
-            // the subset that they are parts of, which is at least as strong as any link.
+            // The parts of the finest tightest partition are single vertices or stronger than the
+            // subset that they are parts of. That subset is at least as strong as any link.
             if strength[part] <= weakest {
                 continue;
             }
-            // It is also at least as strong as this part where every vertex outside has as
-            // much capacity to it: each joins as a leaf of every tree.
+            // It is also at least as strong as this part where every vertex outside has as much
+            // capacity to it. Each such vertex joins as a leaf of every tree.
             let strong = F::of(strength[part].ceil() as u64);
             let joins = |vertex: usize| inside[part | 1 << vertex] - whole >= strong;
             if (0..count).all(|vertex| part >> vertex & 1 == 1 || joins(vertex)) {
@@ -114,7 +114,7 @@ fn tabulate<F: Lane>(count: usize, capacity: &[u64]) -> Vec<f64> {
     strength
 }
 
-/// The least crossing capacity per part less one, over partitions into two parts and more.
+/// Returns the least crossing capacity per part less one, over partitions into two parts and more.
 fn least_cut<F: Lane>(inside: F, kept: &Kept<F>, size: usize) -> f64 {
     let cut = |parts: usize| (inside - kept[parts - 1]).wide() / (parts - 1) as f64;
     (2..=size).map(cut).fold(f64::INFINITY, f64::min)
@@ -130,7 +130,7 @@ fn keep_more<F: Lane, const PARTS: usize>(row: &mut Kept<F>, whole: F, of_rest: 
     }
 }
 
-/// Total capacity inside each subset.
+/// Sums the capacity inside each subset.
 fn induced_sums<F: Lane>(count: usize, capacity: &[u64]) -> Vec<F> {
     let mut sums = vec![F::of(0); 1 << count];
     for subset in 1..sums.len() {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every partition of the subset, by restricted growth strings.
+    /// Tries every partition of the subset, by restricted growth strings.
     fn strength_by_partitions(count: usize, capacity: &[u64], subset: usize) -> f64 {
         let vertices: Vec<usize> = (0..count).filter(|v| subset >> v & 1 == 1).collect();
         let mut part = vec![0_usize; vertices.len()];

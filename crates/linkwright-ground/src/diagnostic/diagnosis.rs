@@ -1,17 +1,17 @@
-//! What is wrong and what would work, apart from each other.
+//! Holds a problem and its remedy, apart from each other.
 
 use std::error::Error;
 use std::fmt;
 
-/// What is wrong with what someone asked for, and what would work.
+/// Holds the problem with a request, and the remedy.
 ///
-/// Whoever shows the two apart (Python, the place in a file) takes the fields: the text has both,
-/// and a name of the user's in it may have semicolons, too.
+/// Callers that show the two apart (Python, the place in a file) take the fields. The text has
+/// both, and a name of the user's in it may have semicolons, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// What is wrong.
+    /// Describes the problem.
     pub problem: String,
-    /// What would work; none where nothing is known.
+    /// Tells the remedy. It is none where nothing is known.
     pub remedy: Option<String>,
 }
 
@@ -22,7 +22,8 @@ impl Diagnosis {
         Self { problem: problem.into(), remedy: None }
     }
 
-    /// What a reader says that hands on text alone: the remedy stands behind the first semicolon.
+    /// Makes the diagnosis of a reader that hands on text alone: the remedy stands behind the first
+    /// semicolon.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         match text.split_once("; ") {
@@ -63,7 +64,7 @@ impl<E: Diagnose> From<E> for Diagnosis {
 ///
 /// Both stand in [`Diagnose::diagnosis`] alone; the error's message is put together from it.
 pub trait Diagnose: Error {
-    /// What is wrong and what would work.
+    /// Returns the problem and the remedy.
     fn diagnosis(&self) -> Diagnosis;
 }
 

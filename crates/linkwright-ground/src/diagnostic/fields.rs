@@ -1,4 +1,4 @@
-//! One line of comma-separated values, split into fields that know their columns.
+//! Splits one line of comma-separated values into fields that know their columns.
 //!
 //! The `csv` crate tells where a record starts but not where its fields do, and an error must
 //! point at the field. The form is RFC 4180's, with two restrictions that make
@@ -9,10 +9,10 @@ use std::borrow::Cow;
 
 use super::Position;
 
-/// A field of a line.
+/// Holds a field of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// What it holds, without quotes.
+    /// Holds its value, without quotes.
     pub value: Cow<'a, str>,
     /// Where it starts in the line, in characters from one; a quoted field at its quote.
     pub column: usize,
@@ -21,11 +21,11 @@ pub struct Field<'a> {
 /// A line that has no fields, because its quotes are wrong or its fields are too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitError<'a> {
-    /// Where, in characters from one.
+    /// Says where it begins, in characters from one.
     pub column: usize,
-    /// What is wrong.
+    /// Describes the problem.
     pub problem: &'static str,
-    /// The text from there on.
+    /// Holds the text from there on.
     pub value: &'a str,
     /// It tells what to do about it.
     pub remedy: &'static str,
@@ -74,7 +74,7 @@ pub fn split(line: &str) -> Result<Vec<Field<'_>>, SplitError<'_>> {
     }
 }
 
-/// The text of the quoted field at an offset, and the offset behind its closing quote.
+/// Returns the text of the quoted field at an offset, and the offset behind its closing quote.
 fn unquote(line: &str, quote: usize) -> Option<(String, usize)> {
     let mut value = String::new();
     let mut at = quote + 1;
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!((error.column, error.problem.contains("16,384")), (MOST_FIELDS + 1, true));
     }
 
-    /// What the csv crate reads of a line.
+    /// Returns the fields that the csv crate reads of a line.
     fn read_by_csv(line: &str) -> Vec<String> {
         // It wants room for one byte more than there are.
         let (mut text, mut ends) = (vec![0; line.len() + 1], vec![0; line.len() + 2]);

@@ -4,24 +4,24 @@ use thiserror::Error;
 
 use super::{Diagnose, Diagnosis, instead_of, shown};
 
-/// A value that files, the command line and Python know by a name.
+/// Stands for a value that files, the command line and Python know by a name.
 ///
 /// The names stand beside the type and nowhere else: readers, settings and the binding ask it.
 pub trait Named: Copy + PartialEq + 'static {
-    /// What the values are, for messages.
+    /// Names the kind of the values, for messages.
     const WHAT: &'static str;
     /// Every value with its name, in the order in which they are told.
     const NAMED: &'static [(&'static str, Self)];
     /// Holds other names that people use elsewhere, in small letters and without hyphens.
     const ELSEWHERE: &'static [(&'static str, Self)] = &[];
 
-    /// Every name.
+    /// Lists every name.
     #[must_use]
     fn names() -> Vec<&'static str> {
         Self::NAMED.iter().map(|(name, _)| *name).collect()
     }
 
-    /// The value of a name.
+    /// Returns the value of a name.
     ///
     /// # Errors
     /// A name that none has.
@@ -49,7 +49,7 @@ pub trait Named: Copy + PartialEq + 'static {
         found.map(|(_, value)| value.name())
     }
 
-    /// The name of the value.
+    /// Returns the name of the value.
     #[must_use]
     fn name(self) -> &'static str {
         Self::NAMED.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| *name)
@@ -79,9 +79,9 @@ macro_rules! named_by_all {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct UnknownName {
-    /// What was asked for.
+    /// Names the kind of thing that was asked for.
     pub what: &'static str,
-    /// The name, as [`shown`].
+    /// Gives the name, as [`shown`].
     pub name: String,
     /// The one that was probably meant, and all that there are.
     pub instead: String,

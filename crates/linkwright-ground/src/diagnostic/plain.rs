@@ -1,7 +1,7 @@
-//! What serde's readers say, in words that name what would work.
+//! Rewrites the errors of serde's readers in words that name the remedy.
 //!
-//! Types of Rust mean nothing to whoever wrote the file: a number outside `u32` is told with the
-//! range, an unknown name with the nearest. What another layer wrote is left as it is.
+//! Types of Rust mean nothing to the author of the file. A number outside `u32` is told with the
+//! range, an unknown name with the nearest. Text of another layer is left as it is.
 
 use super::{Diagnosis, instead_of};
 
@@ -52,7 +52,7 @@ fn other(message: &str) -> Option<Diagnosis> {
     Some(Diagnosis::of(problem).remedy(format!("write {remedy}")))
 }
 
-/// What a type is called, and how it is written.
+/// Returns the name of a type, and how it is written.
 fn wanted(expected: &str) -> Option<(&'static str, String)> {
     let (least, of) = match expected.strip_prefix("a nonzero ") {
         Some(of) => (1, of),

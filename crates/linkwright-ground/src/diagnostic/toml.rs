@@ -1,4 +1,5 @@
-//! TOML from strangers: what a text asks of memory and stack is bounded before it is parsed.
+//! Reads TOML from strangers: the memory and stack that a text asks for are bounded before it is
+//! parsed.
 
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use toml::Spanned;
@@ -10,8 +11,8 @@ use super::{InputError, Position};
 /// this crate have up to four; a parser's time or stack grows with the square of it.
 pub const DEEPEST_TOML: usize = 32;
 
-/// The most values and lines that a text holds. A network's file with a line for each of half a
-/// million links is far above what can be simulated; a parser takes some 200 bytes for each.
+/// Limits the values and lines of a text. A network's file with a line for each of half a million
+/// links is far above the size that can be simulated. A parser takes some 200 bytes for each.
 pub const MOST_TOML_VALUES: usize = 1_000_000;
 /// A text holds at most two words for each value; remarks and quoted texts do not count. A parser
 /// keeps 48 bytes of each word, and of the blanks behind it, before it looks at the first.
@@ -20,8 +21,9 @@ const MOST_WORDS: usize = 2 * MOST_TOML_VALUES;
 /// Parses a TOML text; `file` names it in errors.
 ///
 /// # Errors
-/// What is no TOML, or not a `T`; each with line and column. Before the text is parsed, more than
-/// [`DEEPEST_TOML`] levels, [`MOST_TOML_VALUES`] values and lines, or twice that number of words.
+/// Refuses a text that is no TOML, or not a `T`, each with line and column. Before the text is
+/// parsed, refuses more than [`DEEPEST_TOML`] levels, [`MOST_TOML_VALUES`] values and lines, or
+/// twice that number of words.
 pub fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputError> {
     check(file, text)?;
     ::toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))
@@ -30,7 +32,7 @@ pub fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Input
 /// Parses a TOML text by what a seed knows of it; `file` names it in errors.
 ///
 /// # Errors
-/// As [`from_toml`].
+/// Fails as [`from_toml`] does.
 pub fn from_toml_seed<'t, S: DeserializeSeed<'t>>(
     file: &str,
     text: &'t str,
@@ -44,7 +46,7 @@ pub fn from_toml_seed<'t, S: DeserializeSeed<'t>>(
 /// The same as a table that knows the place of all it holds.
 ///
 /// # Errors
-/// As [`from_toml`].
+/// Fails as [`from_toml`] does.
 pub fn toml_table<'t>(file: &str, text: &'t str) -> Result<Spanned<DeTable<'t>>, InputError> {
     check(file, text)?;
     DeTable::parse(text).map_err(|error| InputError::from_toml(file, text, &error))
@@ -203,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a writer of TOML makes is never taken for more than it is.
+        /// The text that a writer of TOML makes is never taken for more than it is.
         #[test]
         fn what_is_written_is_read(value in values()) {
             let read: ::toml::Table = from_toml("a.toml", &written(&value)).unwrap();

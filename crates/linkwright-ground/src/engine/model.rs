@@ -1,4 +1,4 @@
-//! What lives in simulated time, and what hands out time to it.
+//! Describes a model that lives in simulated time, and the scheduler that hands out time to it.
 
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::run::EngineError;
 use crate::units::Picoseconds;
 
-/// A part of the simulated world: a handler of its own events.
+/// Stands for a part of the simulated world: it handles its own events.
 ///
 /// A model never takes an event itself: [`Engine`](super::Engine) owns the loop, and the model
 /// asks its [`Scheduler`] for more. A model may hold others, as programs hold the network they run
@@ -48,7 +48,7 @@ use crate::units::Picoseconds;
 /// # Ok::<(), EngineError>(())
 /// ```
 pub trait Model {
-    /// What happens to it.
+    /// Describes an event that happens to it.
     type Event: Copy;
     /// Why it cannot go on.
     type Error: From<EngineError>;
@@ -56,7 +56,7 @@ pub trait Model {
     /// An event's time has come.
     ///
     /// # Errors
-    /// What ends the run; the model is of no use afterwards.
+    /// Fails with the error that ends the run. The model is of no use afterwards.
     fn handle(
         &mut self,
         event: Self::Event,
@@ -66,14 +66,14 @@ pub trait Model {
     /// Whether the model settles at all. One that does not pays nothing for the others.
     const SETTLES: bool;
 
-    /// No event is left at the current time: what follows from all of them together is worked out
-    /// here, once. It may schedule more at the current time, and settles again after that.
+    /// Works out the consequences of all events at the current time together, once, when none is
+    /// left. It may schedule more at the current time, and settles again after that.
     ///
     /// Returns when the model next does something by itself, without an event, the current time
     /// included: it settles then, if no event comes before. None where events alone move it.
     ///
     /// # Errors
-    /// As [`Model::handle`].
+    /// Fails as [`Model::handle`] does.
     fn settle(
         &mut self,
         scheduler: &mut impl Scheduler<Self::Event>,
@@ -85,7 +85,7 @@ pub trait Model {
     /// Nothing is left to happen: the watchdog asks whether anything is left undone.
     ///
     /// # Errors
-    /// What waits for ever, and for what.
+    /// Names the thing that waits for ever, and for which event.
     fn at_rest(&self, now: Picoseconds) -> Result<(), Self::Error> {
         let _ = now;
         Ok(())
@@ -99,17 +99,18 @@ pub trait Model {
 
 /// Hands out time to a model.
 pub trait Scheduler<E> {
-    /// The current time.
+    /// Returns the current time.
     fn now(&self) -> Picoseconds;
 
     /// Schedules an event, at the current time or later. Events at one time happen in the order in
     /// which they were scheduled.
     ///
-    /// An event in the past, or after the last time that is counted, ends the run as soon as the
-    /// model has handled what it is at: a model that could go on without it would be wrong.
+    /// An event in the past, or after the last time that is counted, ends the run. It ends as soon
+    /// as the model has handled the current event. A model that could go on without it would be
+    /// wrong.
     fn schedule(&mut self, time: Picoseconds, event: E);
 
-    /// Schedules an event after a span of time.
+    /// Puts an event after a span of time.
     fn schedule_in(&mut self, span: Picoseconds, event: E) {
         self.schedule(Picoseconds(self.now().0.saturating_add(span.0)), event);
     }
@@ -133,7 +134,7 @@ pub struct Within<'a, S, W> {
 }
 
 impl<'a, W, S: Scheduler<W>> Within<'a, S, W> {
-    /// The view of a part.
+    /// Makes the view of a part.
     pub fn new(whole: &'a mut S) -> Self {
         Self { whole, event: PhantomData }
     }

@@ -10,15 +10,15 @@ use crate::units::Picoseconds;
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done, in the unit of `total`: jobs, messages, instructions.
+    /// Counts the work that is done, in the unit of `total`: jobs, messages, instructions.
     pub done: u64,
-    /// What there is to do; zero where nobody knows.
+    /// Counts the whole work. It is zero where nobody knows.
     pub total: u64,
-    /// The simulated time.
+    /// Gives the simulated time.
     pub time: Picoseconds,
     /// How many events were handled so far, for rates.
     pub events: u64,
 }
 
-/// What a run asks now and then; [`ControlFlow::Break`] ends the run.
+/// Holds the callback that a run asks now and then; [`ControlFlow::Break`] ends the run.
 pub type Hook<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;

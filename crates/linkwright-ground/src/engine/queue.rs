@@ -1,9 +1,9 @@
 //! The event queue: a clock and what is to happen after it.
 //!
-//! A monotone queue of several levels of buckets, after E. V. Denardo and B. L. Fox,
-//! "Shortest-route methods: 1. Reaching, pruning, and buckets" (Operations Research 27, 1979),
-//! whose buckets keep the order of scheduling and are sorted once they are small, as in the
-//! ladder queue of W. T. Tang, R. S. M. Goh and I. L.-J. Thng (ACM TOMACS 15, 2005).
+//! The queue is a monotone queue of several levels of buckets. It follows E. V. Denardo and B. L.
+//! Fox, "Shortest-route methods: 1. Reaching, pruning, and buckets" (Operations Research 27, 1979).
+//! Its buckets keep the order of scheduling and are sorted once they are small. The ladder queue of
+//! W. T. Tang, R. S. M. Goh and I. L.-J. Thng does this, too (ACM TOMACS 15, 2005).
 
 mod buckets;
 
@@ -17,14 +17,14 @@ use crate::units::Picoseconds;
 
 /// An event that was scheduled before the current time.
 ///
-/// A model that schedules into the past has an error of reasoning that would silently
-/// reorder cause and effect; the queue refuses, and the simulator reports it.
+/// A model that schedules into the past has an error of reasoning that would silently reorder cause
+/// and effect. The queue refuses, and the simulator reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct PastEvent {
     /// When the event was to happen.
     pub time: Picoseconds,
-    /// The queue's current time.
+    /// Gives the queue's current time.
     pub now: Picoseconds,
 }
 
@@ -42,7 +42,8 @@ struct Entry<E> {
     event: E,
 }
 
-/// Events in the order of their times; those at one time in the order of their scheduling.
+/// Holds events in the order of their times. Events at one time are in the order of their
+/// scheduling.
 ///
 /// The queue keeps the clock too: [`EventQueue::now`] is the time of the event taken last.
 ///
@@ -65,10 +66,10 @@ struct Entry<E> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
-    /// The events up to the horizon, in order.
+    /// Holds the events up to the horizon, in order.
     front: VecDeque<Entry<E>>,
     horizon: u64,
-    /// The events after the horizon.
+    /// Holds the events after the horizon.
     later: Buckets<E>,
     len: usize,
     now: u64,
@@ -81,19 +82,19 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// An empty queue at time zero.
+    /// Makes an empty queue at time zero.
     #[must_use]
     pub fn new() -> Self {
         Self { front: VecDeque::new(), horizon: 0, later: Buckets::new(), len: 0, now: 0 }
     }
 
-    /// Schedules an event, at the current time or later.
+    /// Puts an event in the queue, at the current time or later.
     ///
     /// # Errors
     /// A time before [`EventQueue::now`]; the queue is then as it was.
     ///
     /// # Panics
-    /// Where 2^32 events wait, which take 64 GiB or more.
+    /// Panics where 2^32 events are in the queue, which take 64 GiB or more.
     #[inline(always)]
     pub fn push(&mut self, time: Picoseconds, event: E) -> Result<(), PastEvent> {
         if time.0 < self.now {
@@ -160,10 +161,10 @@ impl<E: Copy> EventQueue<E> {
     /// Sets the clock to a time at which nothing is scheduled.
     ///
     /// # Errors
-    /// A time before [`EventQueue::now`].
+    /// Refuses a time before [`EventQueue::now`].
     ///
     /// # Panics
-    /// In a debug build, for a time after the next event.
+    /// Panics in a debug build for a time after the next event, which it would skip.
     pub fn move_to(&mut self, time: Picoseconds) -> Result<(), PastEvent> {
         if time.0 < self.now {
             return Err(PastEvent { time, now: Picoseconds(self.now) });
@@ -181,19 +182,19 @@ impl<E: Copy> EventQueue<E> {
         front.or_else(|| self.later.earliest()).map(Picoseconds)
     }
 
-    /// The current time: that of the event taken last, zero before the first.
+    /// Returns the current time: the time of the event taken last, zero before the first.
     #[must_use]
     pub fn now(&self) -> Picoseconds {
         Picoseconds(self.now)
     }
 
-    /// How many events wait.
+    /// Counts the events that wait.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no event waits.
+    /// Says whether no event waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -265,7 +266,8 @@ mod tests {
             prop_assert_eq!(popped, expected);
         }
 
-        /// Pushes between pops keep the rule, from any start on: the earliest, then the oldest.
+        /// Tests that pushes between pops keep the rule, from any start on: the earliest, then the
+        /// oldest.
         #[test]
         fn pushes_and_pops_may_alternate(
             start in prop_oneof![Just(0), any::<u64>(), u64::MAX - 3_000_000..=u64::MAX],
@@ -293,7 +295,7 @@ mod tests {
             prop_assert!(queue.is_empty());
         }
 
-        /// Many events a time, and so many near the clock that the horizon draws in.
+        /// Tests many events a time, and enough near the clock to draw the horizon in.
         #[test]
         fn crowds_keep_their_order(spans in prop::collection::vec(0_u64..40, 1..20)) {
             let mut queue = EventQueue::new();
@@ -338,7 +340,8 @@ mod tests {
         assert!(warm.0 <= 256 && warm.1 <= 64 * 1024, "{warm:?}");
     }
 
-    /// A time with 100,000 events takes their memory once, and what follows takes it again.
+    /// Tests that a time with 100,000 events takes their memory once, and that later events take it
+    /// again.
     #[test]
     fn memory_is_used_again() {
         let mut queue = EventQueue::new();

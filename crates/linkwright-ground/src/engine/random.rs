@@ -1,9 +1,9 @@
-//! Random numbers that a seed fixes for good.
+//! Gives random numbers that a seed fixes for good.
 //!
-//! The words come from ChaCha with eight rounds, a published cipher whose output no
-//! library may change. Everything built on the words (the seeding, bounded integers,
-//! choices, variates) is written here with integers alone: a new version of a library or
-//! another machine's mathematical functions cannot change a result.
+//! The words come from ChaCha with eight rounds, a published cipher whose output no library may
+//! change. Everything built on the words (the seeding, bounded integers, choices, variates) is
+//! written here with integers alone. So a new version of a library or another machine's
+//! mathematical functions cannot change a result.
 
 use std::num::NonZeroU64;
 
@@ -21,7 +21,7 @@ pub const fn mixed(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// A seeded generator of random numbers.
+/// Gives random numbers from a seed.
 ///
 /// ```
 /// use linkwright_ground::engine::Random;
@@ -36,13 +36,13 @@ pub struct Random {
 }
 
 impl Random {
-    /// The generator of a seed; the same as stream 0.
+    /// Makes the generator of a seed, the same as stream 0.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::stream(seed, 0)
     }
 
-    /// One of a seed's independent streams, so that drawing more numbers for one purpose
+    /// Makes one of a seed's independent streams, so that drawing more numbers for one purpose
     /// changes nothing in another.
     #[must_use]
     pub fn stream(seed: u64, stream: u64) -> Self {
@@ -53,11 +53,11 @@ impl Random {
         Self { words }
     }
 
-    /// A uniform integer below the bound, without bias.
+    /// Returns a uniform integer below the bound, without bias.
     ///
-    /// Lemire's method: the high word of a product is uniform once the few products whose
-    /// low word would favour small results are drawn again ("Fast random integer
-    /// generation in an interval", ACM TOMACS 29, 2019).
+    /// This is Lemire's method ("Fast random integer generation in an interval", ACM TOMACS 29,
+    /// 2019). A few products have a low word that would favour small results. Once they are drawn
+    /// again, the high word of a product is uniform.
     pub fn below(&mut self, bound: NonZeroU64) -> u64 {
         let bound = bound.get();
         let surplus = bound.wrapping_neg() % bound;
@@ -75,12 +75,12 @@ impl Random {
         items.get(self.below(bound) as usize)
     }
 
-    /// A uniform number from 0 (possible) to 1 (impossible), a multiple of 2^-53.
+    /// Returns a uniform number from 0 (possible) to 1 (impossible), a multiple of 2^-53.
     pub fn uniform(&mut self) -> f64 {
         (self.words.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A span of time from the exponential distribution of the given mean: the gap between
+    /// Returns a span of time from the exponential distribution of the given mean: the gap between
     /// two arrivals that know nothing of each other.
     ///
     /// Von Neumann's method of comparisons ("Various techniques used in connection with

@@ -14,14 +14,14 @@ use crate::units::Picoseconds;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum EngineError {
-    /// A model scheduled an event before the current time: an error of its own.
+    /// Tells that a model has scheduled an event before the current time: an error of its own.
     Past(#[from] PastEvent),
     /// Time is counted in 64 bits of picoseconds.
     TooLong {
         /// When that was noticed.
         now: Picoseconds,
     },
-    /// The caller's hook ended the run.
+    /// Tells that the caller's hook has ended the run.
     Interrupted(Progress),
 }
 
@@ -40,19 +40,19 @@ impl Diagnose for EngineError {
     }
 }
 
-/// One clock, one loop, one watchdog, one hook: what drives every simulation.
+/// Runs every simulation with one clock, one loop, one watchdog and one hook.
 ///
 /// Events at one time happen in the order in which they were scheduled. When none is left at that
-/// time the model settles ([`Model::settle`]); when that brings no more either, time moves on to
-/// the next event, or to what the model does by itself. When nothing is left at all, the model is
-/// asked whether it has finished ([`Model::at_rest`]).
+/// time the model settles ([`Model::settle`]). When that brings no more either, time moves on to
+/// the next event, or to the model's own next time. When nothing is left at all, the model is asked
+/// whether it has finished ([`Model::at_rest`]).
 ///
 /// The hook is asked at every 65,536th event or piece of work ([`Scheduler::tick`]).
 pub struct Engine<'h, E> {
     queue: EventQueue<E>,
     /// The first event that could not be scheduled.
     fault: Option<EngineError>,
-    /// Events taken so far.
+    /// Counts the events taken so far.
     events: u64,
     /// Events, pieces of work and moves of the clock so far.
     work: u64,
@@ -90,8 +90,8 @@ impl<'h, E: Copy> Engine<'h, E> {
     /// Plays a model until nothing is left to happen.
     ///
     /// # Errors
-    /// What ends the run: the model's own error, something in the past or beyond 213 days, the
-    /// hook, or what the watchdog finds undone at the end.
+    /// Fails with the cause that ends the run. This is the model's own error, an event in the past
+    /// or beyond 213 days, the hook, or work that the watchdog finds undone at the end.
     pub fn run<M: Model<Event = E>>(&mut self, model: &mut M) -> Result<(), M::Error> {
         self.check()?;
         while self.go_on(model)? {}

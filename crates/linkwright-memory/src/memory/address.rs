@@ -1,9 +1,9 @@
-//! Where bytes lie: pages over GPUs, lines over banks and channels.
+//! Says where bytes lie: pages over GPUs, lines over banks and channels.
 //!
-//! What it represents: one space of addresses that all GPUs of a run share, handed out by pages.
-//! A page lies in the memory of one GPU, or in the memory that all share; its place there fixes
-//! the bank of the second level and the channel that serve each of its lines. What it leaves out:
-//! several processes, pages of several sizes, and pages that move.
+//! It represents one space of addresses that all GPUs of a run share, handed out by pages. A page
+//! lies in the memory of one GPU, or in the memory that all share. Its place there fixes the bank
+//! of the second level and the channel that serve each of its lines. It leaves out several
+//! processes, pages of several sizes, and pages that move.
 
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ use crate::system::gpus::Hierarchy;
 pub use crate::system::movement::Pages;
 use crate::units::Bytes;
 
-/// Bytes of a cache line, one for each bit of a mask.
+/// Counts the bytes of a cache line, one for each bit of a mask.
 pub const LINE: u64 = 64;
 
 /// Which GPU's memory a page lies in.
@@ -29,7 +29,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// How many of so many GPUs run work-groups.
+    /// Returns how many of `gpus` GPUs run work-groups.
     #[must_use]
     pub const fn computing(self, gpus: u32) -> u32 {
         match self {
@@ -66,7 +66,7 @@ impl Diagnose for OutOfMemory {
     }
 }
 
-/// The place of every line: its address in memory, its GPU, its bank.
+/// Gives the place of every line: its address in memory, its GPU, its bank.
 #[derive(Debug, Clone)]
 pub struct AddressMap {
     page_shift: u32,
@@ -144,7 +144,7 @@ impl AddressMap {
         Ok(())
     }
 
-    /// Whether so many pages are no more than a number of bytes.
+    /// Checks that a number of pages is no more than a number of bytes.
     fn check(&self, pages: u64, capacity: u64) -> Result<(), OutOfMemory> {
         let asked = pages << self.page_shift;
         let fits = asked <= capacity;
@@ -158,7 +158,7 @@ impl AddressMap {
         (self.pages.len() as u64) << self.page_shift
     }
 
-    /// The page of a line, as buffers of translations know it.
+    /// Returns the page of a line, as buffers of translations know it.
     #[inline]
     #[must_use]
     pub fn page(&self, line: u64) -> u64 {
@@ -187,21 +187,23 @@ impl AddressMap {
         *place = frame | (u64::from(memory) << (MEMORY_SHIFT - LINE.trailing_zeros()));
     }
 
-    /// The memory of a physical line: that of a GPU, or 0 where all share one.
+    /// Returns the memory of a physical line: its GPU's, or 0 where all share one.
     #[inline]
     #[must_use]
     pub fn memory(physical: u64) -> u32 {
         (physical >> (MEMORY_SHIFT - LINE.trailing_zeros())) as u32
     }
 
-    /// The bank of the second level that caches a physical line, and the channel of its memory.
+    /// Returns the bank of the second level that caches a physical line, and the channel of its
+    /// memory.
     #[inline]
     #[must_use]
     pub fn bank(&self, physical: u64) -> u32 {
         ((physical >> self.bank_shift) & self.bank_mask) as u32
     }
 
-    /// What picks a line's set in a bank: its number among the lines of that bank.
+    /// Returns the number that picks a line's set in a bank: its number among the lines of that
+    /// bank.
     #[inline]
     #[must_use]
     pub fn within_bank(&self, physical: u64) -> u64 {

@@ -1,12 +1,13 @@
-//! Code: where the instructions of kernels lie, and how wavefronts come by them.
+//! Places the code of kernels, and says where instructions lie and how wavefronts come by them.
 //!
-//! What it represents: kernels lie in the memory of each GPU, or once in the memory that all share.
-//! A wavefront reads its kernel line by line, through a cache of instructions that neighbouring
-//! compute units share and the second level, one line under way at a time, and keeps its buffer of
-//! instructions full; at the first instruction of a line that has not come it waits. Lines that are
-//! in the cache cost no time: reading one takes less than doing what is in it. A loop finds all that
-//! has been read. Code never changes, so no kernel's end empties these caches, and no protocol keeps
-//! them. What it leaves out: branches over lines, arguments, and what a launch's packet says.
+//! It represents kernels that lie in the memory of each GPU, or once in the memory that all share.
+//! A wavefront reads its kernel line by line, one line under way at a time, and keeps its buffer of
+//! instructions full. It reads through a cache of instructions that neighbouring compute units
+//! share, and the second level. At the first instruction of a line that has not come it waits.
+//! Lines in the cache cost no time: reading one takes less than doing its instructions. A loop
+//! finds all that has been read. Code never changes, so no kernel's end empties these caches, and
+//! no protocol keeps them. It leaves out branches over lines, arguments, and the content of a
+//! launch's packet.
 
 use super::address::{AddressMap, Distribution, LINE, OutOfMemory, Pages};
 use super::cache::{Lines, Mshrs, NONE};
@@ -21,14 +22,14 @@ use crate::engine::Scheduler;
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bytes, Picoseconds};
 
-/// Code starts at multiples of so many bytes, as the header before it is long (LLVM, "User Guide
-/// for AMDGPU Backend": `amd_kernel_code_t`).
+/// Aligns code to multiples of this many bytes, the length of the header before it (LLVM, "User
+/// Guide for AMDGPU Backend": `amd_kernel_code_t`).
 const ALIGNMENT: u64 = 256;
 
-/// The code of a launch's kernel.
+/// Places the code of a launch's kernel.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// Its first line, among those of a copy.
+    /// Names its first line, among those of a copy.
     first: u64,
     code: KernelCode,
 }
@@ -39,7 +40,7 @@ impl Place {
         self.code.size.0.div_ceil(LINE) as u32
     }
 
-    /// The line of an instruction, by its number among those that a wavefront issues.
+    /// Returns the line of an instruction, by its number among those that a wavefront issues.
     fn line_of(&self, instruction: u64) -> u32 {
         let byte = instruction * self.code.size.0 / u64::from(self.code.instructions.max(1));
         (byte / LINE).min(u64::from(self.lines()) - 1) as u32
@@ -97,7 +98,7 @@ struct Fetch {
 #[derive(Debug)]
 pub(super) struct Code {
     places: Vec<Place>,
-    /// The first line of each GPU's copy.
+    /// Gives the first line of each GPU's copy.
     copies: Vec<u64>,
     /// Lines that a wavefront holds beside that of the instruction that it is at.
     ahead: u32,
@@ -105,16 +106,16 @@ pub(super) struct Code {
     mshrs: Mshrs,
     fetches: Vec<Fetch>,
     free: Vec<u32>,
-    /// The first and the last that found no register, of each cache.
+    /// Names the first and the last that found no register, of each cache.
     stalled: Vec<(u32, u32)>,
-    /// What each cache has answered.
+    /// Counts the answers of each cache.
     counts: Vec<CacheCounts>,
     directory: u64,
     latency: u64,
 }
 
 impl Code {
-    /// Empty caches, and places for the code of a workload behind its buffers.
+    /// Makes empty caches, and places for the code of a workload behind its buffers.
     ///
     /// # Errors
     /// A memory that is full.
@@ -130,7 +131,7 @@ impl Code {
         let ahead = (hierarchy.compute.instruction_buffer.0 / LINE - 1) as u32;
         let mut copies = vec![0; gpus as usize];
         if size > 0 {
-            // What is read ahead of the last instruction is memory, too.
+            // The bytes that are read ahead of the last instruction are memory, too.
             let size = Bytes(size + u64::from(ahead) * LINE);
             let mut shared = None;
             for (gpu, copy) in (0..gpus).zip(&mut copies) {
@@ -236,8 +237,8 @@ const fn instructions(operation: WavefrontOperation) -> u32 {
 }
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
-    /// What of an operation a wavefront may begin, of which it has the code; it keeps the rest, and
-    /// waits for it if that is all.
+    /// Returns the part of an operation that a wavefront may begin, for which it has the code. The
+    /// wavefront keeps the rest, and waits for it if that is all.
     pub(super) fn with_code(
         &mut self,
         index: u32,

@@ -1,4 +1,4 @@
-//! Compute units: wavefronts that take turns on vector units, and what each waits for.
+//! Runs compute units: wavefronts take turns on vector units, and each waits for its own events.
 
 use std::rc::Rc;
 
@@ -6,22 +6,22 @@ use super::code::Reading;
 use super::kernel::{Scope, WavefrontOperation, WavefrontProgram, WavefrontState};
 use crate::system::gpus::Compute;
 
-/// What a wavefront waits for.
+/// Says why a wavefront waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     /// Nothing that another has to do: it has an event of its own.
     ForItself,
-    /// A load.
+    /// Waits for a load.
     ForLoad(u32),
     /// The line of code that it is at.
     ForCode,
     /// All that it asked of memory, before it starts another access.
     ToAccess(WavefrontOperation),
-    /// All that it asked of memory, after a fence.
+    /// Waits for all that it asked of memory, after a fence.
     AtFence,
-    /// The others of its work-group.
+    /// Waits for the others of its work-group.
     AtBarrier,
-    /// All others of the launch.
+    /// Waits for all others of the launch.
     AtLaunchBarrier,
     /// All that it asked of memory, before it is at a barrier.
     ToBarrier(Scope),
@@ -30,7 +30,7 @@ pub enum Waits {
 }
 
 impl Waits {
-    /// What it waits for, as a part of a sentence.
+    /// Says why it waits, as a part of a sentence.
     pub fn told(self) -> &'static str {
         match self {
             Self::ForItself => "goes on with its next instruction",
@@ -46,23 +46,23 @@ impl Waits {
     }
 }
 
-/// A wavefront on a compute unit.
+/// Describes a wavefront on a compute unit.
 pub struct Running {
-    /// What stands between it and its kernel.
+    /// Holds the state that stands between it and its kernel.
     pub state: Rc<WavefrontState>,
-    /// The rest of its kernel.
+    /// Holds the rest of its kernel.
     pub program: WavefrontProgram,
-    /// Its compute unit, over all GPUs.
+    /// Names its compute unit, over all GPUs.
     pub unit: u32,
-    /// Its vector unit, over all GPUs.
+    /// Names its vector unit, over all GPUs.
     pub simd: u32,
-    /// Its work-group, among those that run.
+    /// Names its work-group, among those that run.
     pub group: u32,
     /// Loads and stores under way.
     pub under_way: u32,
-    /// What it waits for.
+    /// Says why it waits.
     pub waits: Waits,
-    /// What its last access does, if it had any.
+    /// Holds the operation of its last access, if it had any.
     pub accessed: WavefrontOperation,
     /// The access that it issues, and how many of its lines are issued.
     pub issuing: (u32, u32),
@@ -132,7 +132,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// All units idle.
+    /// Makes all units idle.
     #[must_use]
     pub fn new(compute: &Compute, cycle: u64, gpus: u32) -> Self {
         let units = compute.units * gpus;
@@ -158,8 +158,9 @@ impl Units {
         self.done
     }
 
-    /// When a wavefront has done so many instructions, one after another, on its vector unit:
-    /// that takes each for as long as it needs, and the wavefront no less than their latencies.
+    /// Returns when a wavefront has done `instructions` instructions, one after another, on its
+    /// vector unit. The unit takes each for as long as it needs. The wavefront takes no less than
+    /// their latencies.
     #[inline]
     pub fn compute(&mut self, now: u64, simd: u32, instructions: u32) -> u64 {
         self.done += u64::from(instructions);
@@ -168,7 +169,7 @@ impl Units {
         (*free).max(now + u64::from(instructions) * self.latency)
     }
 
-    /// From when on a compute unit issues the lines of an access, one each cycle.
+    /// Returns from when on a compute unit issues the lines of an access, one each cycle.
     #[inline]
     pub fn issue(&mut self, now: u64, unit: u32, lines: u64) -> u64 {
         let free = &mut self.memory_free[unit as usize];

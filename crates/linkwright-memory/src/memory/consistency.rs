@@ -2,14 +2,14 @@
 
 /// A memory consistency model, as a wavefront keeps it.
 ///
-/// Both models keep one rule that the first level enforces: two accesses of a compute unit to one
-/// line stay in order.
+/// Names a model. Both keep one rule that the first level enforces: two accesses of a compute unit
+/// to one line stay in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Consistency {
     /// Accesses to different lines reorder between fences.
     #[default]
     Relaxed,
-    /// Each access, and each barrier, waits for the last access: programs need no fences.
+    /// Makes each access, and each barrier, wait for the last access: programs need no fences.
     Sequential,
 }
 

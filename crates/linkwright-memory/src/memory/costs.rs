@@ -1,4 +1,5 @@
-//! What a memory system costs before anything runs: bytes of its messages, and what it keeps.
+//! Lists the costs of a memory system before anything runs: bytes of its messages, and of its
+//! stored state.
 
 use super::address::LINE;
 use super::memory_system::MemorySystem;
@@ -7,16 +8,16 @@ use crate::system::gpus::Hierarchy;
 use crate::table::Table;
 use crate::units::Bytes;
 
-/// How many entries timestamp storage units have for a GPU: as many as its second level holds lines,
-/// where nothing else is said (section 4.2.6 of the dissertation).
+/// Counts the entries that timestamp storage units have for a GPU. Where nothing else is said, they
+/// are as many as the lines of its second level (section 4.2.6 of the dissertation).
 pub(super) fn entries(hierarchy: &Hierarchy) -> u64 {
     let lines = hierarchy.second.size.0 / LINE * u64::from(hierarchy.second.banks);
     hierarchy.tsu.entries.map_or(lines, u64::from)
 }
 
-/// One row for each kind of message, with its bytes and how many of them are the protocol's; then
-/// one for what an L1, a bank of L2, all caches' clocks of a GPU, and the timestamp storage units
-/// keep for a GPU, none of which a system has that is not coherent.
+/// Gives one row for each kind of message, with its bytes and how many of them are the protocol's.
+/// Further rows hold the bytes that an L1, a bank of L2, all caches' clocks of a GPU, and the
+/// timestamp storage units keep for a GPU. A system that is not coherent has none of these.
 ///
 /// Where what is kept grows with what is shared, as in a directory, those rows are left out.
 #[must_use]

@@ -132,7 +132,7 @@ impl Links {
 }
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
-    /// A request crosses its next link.
+    /// Sends a request over its next link.
     pub(super) fn cross(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let now = scheduler.now().0;
         let request = self.requests.get_mut(index);

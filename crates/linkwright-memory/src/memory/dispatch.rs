@@ -1,4 +1,4 @@
-//! Work-groups to compute units, and wavefronts from operation to operation.
+//! Brings work-groups to compute units, and wavefronts from operation to operation.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,7 +34,7 @@ struct Group {
 /// Which work-groups wait, and where there is room.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
-    /// How many GPUs run work-groups, from the first on.
+    /// Counts the GPUs that run work-groups, from the first on.
     gpus: u32,
     /// The next work-group of each GPU, and the first that is not its own.
     next: Vec<(u32, u32)>,
@@ -42,13 +42,13 @@ pub(super) struct Dispatcher {
     free: Vec<u64>,
     /// The compute unit of each GPU that is asked first.
     turn: Vec<u32>,
-    /// Room for wavefronts on each vector unit.
+    /// Counts the room for wavefronts on each vector unit.
     room: Vec<u32>,
-    /// Memory for work-groups on each compute unit.
+    /// Counts the memory for work-groups on each compute unit.
     local: Vec<u64>,
     /// Wavefronts of the launch that have not ended.
     left: u32,
-    /// Wavefronts of the launch at its barrier.
+    /// Counts the wavefronts of the launch at its barrier.
     at_barrier: u32,
     /// Wavefronts that have ended, of all launches up to now.
     ended: u64,
@@ -58,7 +58,7 @@ pub(super) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// All units empty.
+    /// Starts with all units empty.
     pub(super) fn new(compute: &Compute, gpus: u32, distribution: Distribution) -> Self {
         let units = compute.units * gpus;
         Self {
@@ -299,13 +299,13 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         (kernel.map_or("", |launch| &*launch.name).to_owned(), shown.join("; "))
     }
 
-    /// What waits for ever.
+    /// Returns the error of a kernel that waits for ever.
     pub(super) fn stuck(&self) -> GpuRunError {
         let (kernel, shown) = self.unfinished();
         GpuRunError::Stuck { kernel, wavefronts: self.wavefronts.iter().count(), shown }
     }
 
-    /// What runs for longer than was allowed.
+    /// Returns the error of a kernel that runs for longer than was allowed.
     pub(super) fn too_long(&self) -> GpuRunError {
         let (kernel, shown) = self.unfinished();
         let GpuOptions { limit, memory, .. } = *self.options;

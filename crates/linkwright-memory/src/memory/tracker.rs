@@ -107,7 +107,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.at_memory(index, scheduler);
     }
 
-    /// An access to a line is done: the next of those that its controller holds begins.
+    /// Refuses a message of more than [`MOST_MESSAGE`].
     pub(super) fn line_served(
         &mut self,
         request: &Request<P::Stamp>,

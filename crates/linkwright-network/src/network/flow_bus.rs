@@ -1,4 +1,4 @@
-//! The PCIe bus of servers as the flows of a [`FlowTransport`](super::FlowTransport) share it, by
+//! Lets the flows of a [`FlowTransport`](super::FlowTransport) share the PCIe bus of servers, by
 //! [classes](super::flow_classes).
 
 use super::flow::{FlowId, FlowNetwork};
@@ -11,12 +11,12 @@ use super::transport::MessageIndex;
 use crate::system::composition::ServerPlace;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// The bus of all servers.
+/// Holds the bus of all servers.
 #[derive(Debug, Clone)]
 pub(super) struct FlowBus {
     settings: PcieSettings,
     roots: Roots,
-    /// The commands by the index of their messages.
+    /// Keeps the commands by the index of their messages.
     pub(super) classes: FlowClasses,
 }
 
@@ -26,13 +26,14 @@ impl FlowBus {
         Self { settings, roots, classes }
     }
 
-    /// What a channel of a server carries of data in a second; None of one that is none of the bus.
+    /// Gives the data that a channel of a server carries in a second; None for a channel outside
+    /// the bus.
     pub(super) fn data_rate(&self, inside: &Insides<'_>, at: ServerPlace) -> Option<Bandwidth> {
         let link = inside.link(at)?;
         link.kind.is_host_bus().then(|| self.settings.data_rate(link))
     }
 
-    /// The data of the first packet of a copy.
+    /// Gives the bytes of data in the first packet of a copy.
     pub(super) fn first_packet(&self, size: Bytes) -> u64 {
         size.0.min(self.settings.payload.0)
     }

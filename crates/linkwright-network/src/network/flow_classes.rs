@@ -1,9 +1,9 @@
-//! The PCIe bus as flows share it: the flows of the virtual channel that goes first take what they
-//! can of every link, then those of the next.
+//! Lets flows share the PCIe bus. The flows of the virtual channel that goes first take all that
+//! they can of every link, then those of the next.
 //!
-//! What it leaves out, beside what [`pcie`](super::pcie) does: the bound on how long the first packet
-//! of a queue waits, as the few packets that it lets pass change little; and the classes of messages
-//! that leave their server, which are the lowest.
+//! Everything that [`pcie`](super::pcie) leaves out is left out here, too. So is the bound on how
+//! long the first packet of a queue waits, as the few packets that it lets pass change little. So
+//! are the classes of messages that leave their server, which are the lowest.
 
 use super::flow::{FlowId, FlowNetwork};
 use super::pcie::{Command, PcieSettings, Schedule};
@@ -20,11 +20,11 @@ struct UnderWay {
     flow: FlowId,
 }
 
-/// The commands under way, as the classes of their flows.
+/// Keeps the commands under way, as the classes of their flows.
 #[derive(Debug, Clone)]
 pub(super) struct FlowClasses {
     schedule: Schedule,
-    /// By their indices.
+    /// Holds the commands by their indices.
     commands: Vec<Option<UnderWay>>,
 }
 
@@ -33,7 +33,7 @@ impl FlowClasses {
         Self { schedule: Schedule::new(settings), commands: Vec::new() }
     }
 
-    /// A flow starts that carries so much of a command: the classes are mapped anew.
+    /// Starts a flow that carries a given number of bytes of a command, and maps the classes anew.
     pub(super) fn begin(
         &mut self,
         (index, flow): (MessageIndex, FlowId),

@@ -1,8 +1,11 @@
-//! What the host channels of servers carry as resources of [`Routes`], under a PCIe bus or without one.
+//! Gives the capacities of the host channels of servers as resources of [`Routes`], under a PCIe
+//! bus or without one.
 //!
-//! Without, they carry what long transfers reach, and a copy engine, which reaches more, takes less of a channel's time for what
-//! it moves. The settings of a bus say what packets are: then host channels carry the data of full ones, and copy engines fill
-//! them. A kernel's transfers reach no more than without a bus: they take so much more of a channel's time.
+//! Without a bus, host channels carry the bandwidth that long transfers reach. A copy engine
+//! reaches more, and takes less of a channel's time for its data. The settings of a bus say what
+//! packets are. Then host channels carry the data of full packets, and copy engines fill them. A
+//! kernel's transfers reach no more than without a bus: they take more of a channel's time in
+//! proportion.
 
 use super::pcie::PcieSettings;
 use super::{ResourceId, Routes};
@@ -40,13 +43,14 @@ impl HostChannels {
         channels
     }
 
-    /// What each resource carries in a second.
+    /// Returns the bandwidth of each resource.
     #[must_use]
     pub fn capacities(&self) -> &[Bandwidth] {
         &self.capacities
     }
 
-    /// What a kernel takes of a resource that so large a share of its data crosses.
+    /// Converts the share of a kernel's data that crosses a resource into the share that it takes
+    /// of the resource.
     ///
     /// # Panics
     /// If there is no such resource.
@@ -64,7 +68,8 @@ impl HostChannels {
         (resource, share * self.of_copies[resource])
     }
 
-    /// What share of a kernel's data crosses a resource of which it takes so much: the inverse.
+    /// Converts the share that a kernel takes of a resource back into the share of its data that
+    /// crosses the resource.
     pub(super) fn crossing(&self, (resource, taken): (ResourceId, f64)) -> (ResourceId, f64) {
         (resource, taken / self.of_kernels[resource])
     }

@@ -1,6 +1,7 @@
 //! Counts the bytes of channels over time.
 //!
-//! It represents time in [`SPANS`] equal spans, which become twice as long whenever a run outlasts them.
+//! Divides time into [`SPANS`] equal spans, which become twice as long whenever a run outlasts
+//! them.
 
 use std::collections::BTreeMap;
 

@@ -4,10 +4,10 @@
 //! of it behind one [`Transport`]. Within servers both take the same paths, and both ask a
 //! [`routing`] for the way through the fabric. Messages of caches take fixed paths, [`wires`].
 //!
-//! On one server, its links become resources, one per direction ([`route::Routes`]); a route says
-//! which resources a transfer uses, and what part of it each carries. [`flow`] shares the
-//! resources fairly among the transfers of the moment and tells when each of them ends. [`Connections`]
-//! is the [`Transport`] over them.
+//! On one server, its links become resources, one per direction ([`route::Routes`]). A route says
+//! which resources a transfer uses, and which part of it each carries. [`flow`] shares the
+//! resources fairly among the transfers of the moment and tells when each of them ends.
+//! [`Connections`] is the [`Transport`] over them.
 
 mod channel_shares;
 mod connection_bus;

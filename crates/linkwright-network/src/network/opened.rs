@@ -19,13 +19,13 @@ use crate::units::{Bandwidth, Picoseconds};
 /// A server whose channels have not been made, or a channel that carries no packets.
 const NONE: u32 = u32::MAX;
 
-/// The channels of one kind of server that carry packets.
+/// Lists the channels of one kind of server that carry packets.
 #[derive(Debug, Clone)]
 pub(in crate::network) struct PacketChannels {
     channels: Vec<ServerChannel>,
-    /// The place of a channel among them.
+    /// Gives the place of a channel among them.
     place: Vec<u32>,
-    /// For each device, those that enter it.
+    /// Lists, for each device, the channels that enter it.
     pub(in crate::network) entering: Vec<Vec<ServerChannel>>,
     /// Lists the CPUs whose memory can hold something up, in order, each with that memory's channel.
     memories: Vec<(DeviceId, ServerChannel)>,
@@ -62,7 +62,7 @@ impl PacketChannels {
 pub(in crate::network) struct Opened {
     /// Where it is.
     pub(in crate::network) at: ServerPlace,
-    /// What messages reach of its peak.
+    /// Holds the part of its peak bandwidth that messages reach.
     pub(in crate::network) bandwidth: Bandwidth,
     /// Holds what copy engines reach of it.
     pub(in crate::network) copied: Bandwidth,
@@ -77,8 +77,8 @@ impl Opened {
     }
 }
 
-/// What a model of the network keeps of the insides of servers. Its channels are numbered behind
-/// those of the fabric, in the order in which they are made.
+/// Keeps the insides of servers for a model of the network. Its channels are numbered behind those
+/// of the fabric, in the order in which they are made.
 #[derive(Debug, Clone)]
 pub(in crate::network) struct Insides<'a> {
     pub(in crate::network) system: &'a System,
@@ -86,10 +86,10 @@ pub(in crate::network) struct Insides<'a> {
     pipes: Pipes<'a>,
     kinds: Vec<PacketChannels>,
     fabric_channels: u32,
-    /// Of how many devices and interfaces each server is, where all are abstract nodes of one kind: then there
-    /// is nothing to make, and a way is a division.
+    /// Says how many devices and interfaces each server has, where all are abstract nodes of one
+    /// kind. Then there is nothing to make, and a way is a division.
     nodes: Option<NodeSize>,
-    /// The number of each server's first channel.
+    /// Holds the number of each server's first channel.
     first: Vec<u32>,
     opened: Vec<Opened>,
     has_memories: bool,
@@ -141,7 +141,7 @@ impl<'a> Insides<'a> {
     /// How a message gets from a device to another.
     ///
     /// # Errors
-    /// As [`Paths::way`].
+    /// Fails as [`Paths::way`] does.
     pub(in crate::network) fn way(&mut self, message: &Message) -> Result<Way, PathError> {
         let Message { source: from, destination: to, route, .. } = *message;
         if let Some(node) = self.nodes
@@ -154,17 +154,17 @@ impl<'a> Insides<'a> {
         self.paths.way(from, to, route)
     }
 
-    /// Where a GPU sits.
+    /// Says where a GPU sits.
     pub(in crate::network) fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
         self.paths.gpu_site(gpu)
     }
 
-    /// The roots of the PCIe buses of all servers.
+    /// Returns the roots of the PCIe buses of all servers.
     pub(in crate::network) fn roots(&self) -> Roots {
         Roots::new(self.system, |kind, gpu| self.paths.host_of(kind, gpu))
     }
 
-    /// The place of a message's end.
+    /// Returns the place of a message's end.
     pub(in crate::network) fn place(&self, device: DeviceIndex) -> ServerPlace {
         match self.system.device(device as DeviceId) {
             SystemDevice::OfServer(place) => place,
@@ -242,7 +242,7 @@ impl<'a> Insides<'a> {
         self.first[server as usize] + own.place[channel as usize]
     }
 
-    /// The channels of a path of packets.
+    /// Returns the channels of a path of packets.
     pub(in crate::network) fn channels(&self, server: u32, path: PathIndex) -> &[ServerChannel] {
         match self.paths.path(server, path) {
             Path::Packets(channels) => channels,
@@ -250,7 +250,7 @@ impl<'a> Insides<'a> {
         }
     }
 
-    /// A channel by its number; None of the fabric's.
+    /// Returns a channel by its number; None for a channel of the fabric.
     pub(in crate::network) fn opened(&self, channel: ChannelId) -> Option<Opened> {
         let behind = channel.checked_sub(self.fabric_channels)?;
         Some(self.opened[behind as usize])
@@ -261,8 +261,9 @@ impl<'a> Insides<'a> {
         &self.opened
     }
 
-    /// What each link's channel of a server that has carried something has carried, by its number in
-    /// the system; `carried` is what those of packets have, in the order of their numbers here.
+    /// Returns the traffic of each channel of a server's links that has carried something, by its
+    /// number in the system. `carried` gives the traffic of the channels for packets, in the order
+    /// of their numbers here.
     pub(in crate::network) fn statistics(
         &self,
         carried: impl Iterator<Item = ChannelStatistics>,

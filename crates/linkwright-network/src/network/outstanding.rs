@@ -1,5 +1,5 @@
-//! What is outstanding between a model of the network and its caller: messages under way, and
-//! occurrences that have not been asked for.
+//! Keeps the things outstanding between a model of the network and its caller: messages under way,
+//! and occurrences that have not been asked for.
 //!
 //! Both models of a cluster's network keep it, the packet model and the flow model, each with
 //! what it notes of a message's progress.
@@ -16,11 +16,11 @@ struct Slab<T> {
     free: Vec<u32>,
 }
 
-/// A message under way.
+/// Holds a message under way.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::network) struct Transfer<P> {
     pub(in crate::network) message: Message,
-    /// What the model notes of its progress.
+    /// Keeps the model's notes of its progress.
     pub(in crate::network) progress: P,
 }
 
@@ -73,7 +73,7 @@ impl<P> Outstanding<P> {
         self.occurred.push_back(Occurrence::Delivered { token });
     }
 
-    /// What has occurred first of all that has not been told.
+    /// Takes the earliest occurrence that has not been told.
     pub(in crate::network) fn tell(&mut self) -> Option<Occurrence> {
         self.occurred.pop_front()
     }

@@ -1,13 +1,13 @@
-//! The paths of messages within servers: between two GPUs or CPUs, and between one and its network
-//! interface.
+//! Finds the paths of messages within servers: between two GPUs or CPUs, and between one and its
+//! network interface.
 //!
-//! What it represents: GPUs that a fabric joins (NVLink, xGMI, directly or through NVSwitches) talk
-//! over it, whole message after whole message, or in packets where its links are given to them;
-//! others, and CPUs, over the host's PCIe and sockets, packet by packet, by one way of fewest hops. A
-//! message may ask for one of the two. Which interface a GPU sends through, its system says
-//! ([`InterfaceRule`]), unless a message names another. A CPU's is the nearest.
+//! GPUs that a fabric joins (NVLink, xGMI, directly or through NVSwitches) talk over it. Messages
+//! go one after another as wholes, or in packets where the fabric's links are given to them. Other
+//! GPUs, and CPUs, talk over the host's PCIe and sockets, packet by packet, by one way of fewest
+//! hops. A message may ask for one of the two. The system says which interface a GPU sends through
+//! ([`InterfaceRule`]), unless a message names another. A CPU uses the nearest one.
 //!
-//! What it leaves out: relays through other GPUs, and packets spread over parallel host ways.
+//! The model leaves out relays through other GPUs, and packets spread over parallel host ways.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -28,16 +28,16 @@ use crate::system::views::wiring::Wiring;
 use crate::system::{PacketFormat, Wire};
 use crate::units::Bandwidth;
 
-/// The number of a channel in its server: `2 * i` of link `i` from its end `a`, `2 * i + 1` back.
+/// Numbers a channel in its server: link `i` has `2 * i` from its end `a`, and `2 * i + 1` back.
 pub(in crate::network) type ServerChannel = u32;
 
-/// The index of a path among those of its server's kind.
+/// Gives the index of a path among those of its server's kind.
 pub(in crate::network) type PathIndex = u32;
 
 /// How a message moves within a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::network) enum Path {
-    /// As a whole, over one hop of parallel pipes after the other.
+    /// Sends a message as a whole, over one hop of parallel pipes after the other.
     Pipes(Vec<PipeHop>),
     /// As packets, by these channels in a row; none where the ends meet.
     Packets(Vec<ServerChannel>),
@@ -49,22 +49,22 @@ pub(in crate::network) enum Path {
 pub enum PathError {
     /// A GPU without a way to the network interface that it is to use.
     NoInterface {
-        /// The server.
+        /// Names the server.
         server: String,
-        /// The GPU.
+        /// Names the GPU.
         gpu: String,
-        /// The interface, in words.
+        /// Describes the interface in words.
         interface: String,
     },
     /// Two devices of one server that nothing joins.
     Apart {
-        /// The server.
+        /// Names the server.
         server: String,
         /// The links that a message may take, in words.
         links: &'static str,
-        /// One device.
+        /// Names one device.
         a: String,
-        /// The other.
+        /// Names the other device.
         b: String,
     },
     /// A route that does not lead from one server to another, or not from one to itself.
@@ -73,12 +73,12 @@ pub enum PathError {
         a: String,
         /// Where it ends.
         b: String,
-        /// The route asked for, in words.
+        /// Describes in words the route asked for.
         route: &'static str,
     },
-    /// A switch, or an interface.
+    /// Refuses a switch or an interface as an end of a message.
     NoEnd {
-        /// The device.
+        /// Names the device.
         device: String,
     },
 }
@@ -106,7 +106,7 @@ impl Diagnose for PathError {
     }
 }
 
-/// A device's interface, the path to it and the path back.
+/// Holds a device's interface, the path to it and the path back.
 type Outside = (u32, PathIndex, PathIndex);
 
 /// The paths of one kind of server, found when they are first asked for.
@@ -114,8 +114,8 @@ type Outside = (u32, PathIndex, PathIndex);
 struct KindPaths<'a> {
     server: &'a Server,
     routes: Routes<'static>,
-    /// The path of each pair of devices by the widest way, one more than its index; zero where
-    /// not asked for.
+    /// Holds the path of each pair of devices by the widest way, as its index plus one. Zero means
+    /// that nobody has asked for it.
     between: Vec<PathIndex>,
     /// The paths that were asked for by a class of links.
     of_class: BTreeMap<(u32, u32, RouteClass), PathIndex>,
@@ -126,7 +126,7 @@ struct KindPaths<'a> {
     paths: Vec<Path>,
 }
 
-/// The paths within all servers of a system.
+/// Holds the paths within all servers of a system.
 #[derive(Debug, Clone)]
 pub(in crate::network) struct Paths<'a> {
     system: &'a System,
@@ -151,10 +151,10 @@ pub fn gpu_sites(system: &System, wiring: &Wiring) -> Result<Vec<GpuSite>, PathE
 /// How a message gets from one device to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) enum Way {
-    /// Within one server.
+    /// Stays within one server.
     Inside(PathIndex),
-    /// From a port of the fabric to another, behind a path to the first and before one from the
-    /// second.
+    /// Goes from a port of the fabric to another, behind a path to the first and before one from
+    /// the second.
     Across { from: NodeId, to: NodeId, out: PathIndex, back: PathIndex },
 }
 
@@ -202,7 +202,7 @@ impl<'a> Paths<'a> {
         Err(PathError::Elsewhere { a: name(from), b: name(to), route })
     }
 
-    /// Where a GPU sits: the CPU nearest to it, and what its model says of it.
+    /// Says where a GPU sits: it gives the CPU nearest to it, and facts of its model.
     pub(in crate::network) fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
         let place = self.system.gpu(gpu);
         let kind = &self.kinds[self.system.kind_index_of(place.server)];
@@ -222,12 +222,12 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The CPU nearest to a GPU, in a kind of server.
+    /// Returns the CPU nearest to a GPU, in a kind of server.
     pub(in crate::network) fn host_of(&self, kind: usize, gpu: DeviceId) -> Option<DeviceId> {
         self.kinds[kind].nearest_cpu(gpu)
     }
 
-    /// The server of a device, and its number there.
+    /// Returns the server of a device, and its number there.
     fn place(&self, device: DeviceIndex) -> Result<ServerPlace, PathError> {
         match self.system.device(device as DeviceId) {
             SystemDevice::OfServer(place) => Ok(place),
@@ -268,7 +268,7 @@ impl<'a> Paths<'a> {
         Ok((self.system.port_of(self.system.nic_at(at.server, nic)), out, back))
     }
 
-    /// What messages reach of a server's channel.
+    /// Returns the bandwidth that messages reach on a server's channel.
     pub(in crate::network) fn reached(&self, server: u32, channel: ServerChannel) -> Bandwidth {
         let kind = &self.kinds[self.system.kind_index_of(server)];
         kind.routes.capacities()[channel as usize]
@@ -279,7 +279,7 @@ impl<'a> Paths<'a> {
         self.kinds[self.system.kind_index_of(server)].routes.copied(channel as usize)
     }
 
-    /// A path within a server.
+    /// Returns a path within a server.
     pub(in crate::network) fn path(&self, server: u32, path: PathIndex) -> &Path {
         &self.kinds[self.system.kind_index_of(server)].paths[path as usize]
     }
@@ -372,8 +372,8 @@ impl<'a> KindPaths<'a> {
         Ok(paths)
     }
 
-    /// The interface nearest to a device on the host; of equally near ones the one that is wider,
-    /// then the one that fewer use, so that GPUs below one switch share its interfaces evenly.
+    /// Finds the interface nearest to a device on the host. Of equally near ones it takes the wider
+    /// one, then the one that fewer use. So GPUs below one switch share its interfaces evenly.
     fn nearest(&self, from: DeviceId, nics: &[DeviceId], users: &[u32]) -> Option<usize> {
         let near = nics.iter().enumerate().filter_map(|(at, nic)| {
             let route = self.routes.route(from, *nic, RouteClass::Host)?;
@@ -414,7 +414,7 @@ impl<'a> KindPaths<'a> {
         self.server.devices()[device].name.clone()
     }
 
-    /// The path between two devices.
+    /// Finds the path between two devices.
     fn between(&mut self, from: u32, to: u32, class: RouteClass) -> Result<PathIndex, PathError> {
         let pair = from as usize * self.server.devices().len() + to as usize;
         let key = (from, to, class);
@@ -484,7 +484,7 @@ impl<'a> KindPaths<'a> {
         self.server.discipline(&self.server.links()[uses[0].0 / 2]) == Discipline::Packets
     }
 
-    /// The link of an abstract node's GPU to another.
+    /// Returns the link of an abstract node's GPU to another.
     fn direct(&self, from: DeviceId, to: DeviceId) -> PipeHop {
         let (a, b) = (from.min(to), from.max(to));
         // Links are listed by their higher end, then by their lower.
@@ -499,8 +499,8 @@ impl<'a> KindPaths<'a> {
         }
     }
 
-    /// The hops of a route, each over all its parallel channels: a message is split among them as
-    /// the route says, so that all of one hop end together.
+    /// Returns the hops of a route, each over all its parallel channels. A message is split among
+    /// them as the route says, so that all parts of one hop end together.
     fn hops(&self, from: DeviceId, uses: &[(usize, f64)]) -> Vec<PipeHop> {
         let mut hops: Vec<PipeHop> = Vec::new();
         let mut starts = vec![from];

@@ -1,8 +1,8 @@
-//! Channels that take whole messages, one after another, without an event for each packet.
+//! Plays channels that take whole messages, one after another, without an event for each packet.
 //!
-//! What it represents: the links between GPUs of one server. A message waits until every channel of
-//! a hop is free, crosses them all at once, each with its part, and begins the next hop as its
-//! first byte arrives there. What it leaves out: sharing; a short message behind a long one waits.
+//! These are the links between GPUs of one server. A message waits until every channel of a hop is
+//! free. It crosses them all at once, each with its part, and begins the next hop as its first byte
+//! arrives there. The model leaves out sharing: a short message behind a long one waits.
 
 use super::packet::{ChannelStatistics, serialisation};
 use super::paths::ServerChannel;
@@ -14,9 +14,9 @@ use crate::units::{Bandwidth, Picoseconds};
 /// One hop of a message's path: parallel channels between which it is split.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::network) struct PipeHop {
-    /// Each with the part of the message that crosses it.
+    /// Lists the channels, each with the part of the message that crosses it.
     pub(in crate::network) channels: Vec<(ServerChannel, f64)>,
-    /// Of all of them together.
+    /// Sums the bandwidth of all of them.
     pub(in crate::network) rate: Bandwidth,
     /// Gives how fast packets cross all of them together, headers with their data, and their format.
     pub(in crate::network) line: (Bandwidth, PacketFormat),
@@ -40,7 +40,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub(in crate::network) struct Pipes<'a> {
     system: &'a System,
-    /// Where the channels of a server begin in `free`.
+    /// Says where the channels of a server begin in `free`.
     first: Vec<u32>,
     free: Vec<u64>,
     carried: Vec<ChannelStatistics>,
@@ -91,7 +91,7 @@ impl<'a> Pipes<'a> {
         *first as usize
     }
 
-    /// What each channel that has carried something has carried, by servers and channels.
+    /// Returns the traffic of each channel that has carried something, by servers and channels.
     pub(in crate::network) fn statistics(
         &self,
     ) -> impl Iterator<Item = (ChannelId, ChannelStatistics)> {

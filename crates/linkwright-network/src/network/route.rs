@@ -1,9 +1,9 @@
 //! Which links a transfer between two devices uses, and how much of it each carries.
 //!
-//! What it represents: the ways of fewest hops over one class of links. Where several are
-//! equally short (the planes of NVSwitches, the rails of network interfaces) all are used,
-//! each by its width. What it leaves out: relays through other GPUs, which are a schedule's
-//! matter, and longer ways that would add width, unless a plan names them.
+//! Routes are the ways of fewest hops over one class of links. Where several are equally short (the
+//! planes of NVSwitches, the rails of network interfaces), all are used, each by its width. Relays
+//! through other GPUs are left out: they are a schedule's matter. Longer ways that would add width
+//! are left out, too, unless a plan names them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,12 +23,12 @@ use crate::units::{Bandwidth, Picoseconds};
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub enum RouteClass {
-    /// NVLink or xGMI: the two devices' own bundle, else NVSwitches.
+    /// Takes NVLink or xGMI: the two devices' own bundle, else NVSwitches.
     Fabric,
     /// PCIe, CPUs and what joins them; through no other GPU and no network interface.
     Host,
-    /// To another server: over the host to a network interface, and over the network. Empty
-    /// of ways within one server.
+    /// Leads to another server: over the host to a network interface, and over the network. It has
+    /// no ways within one server.
     Network,
     /// As [`Self::Network`], by an interface that is named at either end: its place among those of
     /// its server.
@@ -38,8 +38,8 @@ pub enum RouteClass {
         /// That by which it arrives.
         to: u8,
     },
-    /// The widest of the others; of equally wide ones that of fewest hops, then in the order
-    /// above.
+    /// Takes the widest of the others; of equally wide ones the one with fewest hops, then the
+    /// first in the order above.
     #[default]
     Any,
 }
@@ -50,7 +50,7 @@ impl RouteClass {
     /// All that have no place in them.
     pub const ALL: [Self; 4] = [Self::Fabric, Self::Host, Self::Network, Self::Any];
 
-    /// What people call it.
+    /// Returns its name for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -72,27 +72,27 @@ impl RouteClass {
 /// How one device reaches another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
-    /// Each resource that it uses and the part of the transfer that crosses it, from above 0
-    /// to 1; in the order of the hops, then of the links, and behind them the fabric's own links.
+    /// Lists each resource that it uses and the part of the transfer that crosses it, from above 0
+    /// to 1. They stand in the order of the hops, then of the links. The fabric's own links follow.
     pub uses: Vec<(ResourceId, f64)>,
-    /// The sum of the hops' latencies, on the slowest of parallel ways.
+    /// Sums the hops' latencies, on the slowest of parallel ways.
     pub latency: Picoseconds,
-    /// How many links follow one another.
+    /// Counts the links that follow one another.
     pub hops: u32,
     /// The rate at which the first of the resources is full; the largest bandwidth where the
     /// two devices are one.
     pub bandwidth: Bandwidth,
 }
 
-/// What makes no resources.
+/// Says why links make no resources.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum RouteError {
     /// An efficiency that is none.
     Efficiency {
-        /// The links' kind.
+        /// Names the links' kind.
         kind: &'static str,
-        /// The value given.
+        /// Holds the value given.
         value: f64,
     },
 }
@@ -107,17 +107,17 @@ impl Diagnose for RouteError {
     }
 }
 
-/// What joins the devices of a system as resources, and the routes over it.
+/// Holds the links of a system as resources, and the routes over them.
 ///
-/// The wire with index `i` in [`Wiring::wires`] is the resource `2 * i` from its end `a` to
-/// its end `b`, and `2 * i + 1` back; those of [`Wiring::inner_wires`] follow, then those of
-/// [`Wiring::memories`]. Of a memory's two, all use the first. Devices are named by
-/// their indices in [`Wiring::devices`], which in a whole system are their numbers there.
+/// The wire with index `i` in [`Wiring::wires`] is the resource `2 * i` from its end `a` to its end
+/// `b`, and `2 * i + 1` back. The wires of [`Wiring::inner_wires`] follow, then those of
+/// [`Wiring::memories`]. A memory has two resources, and all transfers use the first. Devices are
+/// named by their indices in [`Wiring::devices`], which in a whole system are their numbers there.
 #[derive(Debug, Clone)]
 pub struct Routes<'a> {
     wiring: Cow<'a, Wiring>,
     capacities: Vec<Bandwidth>,
-    /// For each device how many network interfaces of its server stand before it.
+    /// Counts for each device the network interfaces of its server that stand before it.
     interfaces: Vec<usize>,
     /// Lists the network's wires to each server, in their order.
     ports: BTreeMap<Option<usize>, Vec<usize>>,
@@ -129,10 +129,10 @@ pub struct Routes<'a> {
 }
 
 impl Routes<'static> {
-    /// The routes between all devices of a system.
+    /// Makes the routes between all devices of a system.
     ///
     /// # Errors
-    /// As [`Routes::on`].
+    /// Fails as [`Routes::on`] does.
     pub fn new(system: &System, efficiency: impl Fn(&Wire) -> f64) -> Result<Self, RouteError> {
         Self::over(Cow::Owned(Wiring::of_system(system)), efficiency)
     }
@@ -148,14 +148,14 @@ impl<'a> Routes<'a> {
         Self::over(Cow::Borrowed(wiring), efficiency)
     }
 
-    /// The same at the peak of every link.
+    /// Makes the same routes at the peak of every link.
     #[must_use]
     pub fn at_peak(wiring: &'a Wiring) -> Self {
         let routes = Self::on(wiring, |_| 1.0).expect("one is an efficiency");
         Self { is_at_peak: true, ..routes }
     }
 
-    /// Whether links, and the switches between them, reach their peak.
+    /// Says whether links, and the switches between them, reach their peak.
     #[must_use]
     pub const fn is_at_peak(&self) -> bool {
         self.is_at_peak
@@ -193,13 +193,13 @@ impl<'a> Routes<'a> {
         Ok(Self { wiring, capacities, interfaces, ports, cpus, memories, is_at_peak })
     }
 
-    /// The devices and wires that it routes over.
+    /// Returns the devices and wires that it routes over.
     #[must_use]
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
 
-    /// What each resource carries; the argument of [`super::FlowNetwork::new`].
+    /// Returns the bandwidth of each resource; the argument of [`super::FlowNetwork::new`].
     #[must_use]
     pub fn capacities(&self) -> &[Bandwidth] {
         &self.capacities
@@ -294,9 +294,9 @@ impl<'a> Routes<'a> {
         cpus.filter_map(|cpu| Some((hops(*cpu)?, *cpu))).min().map(|(_, cpu)| cpu)
     }
 
-    /// The route that splits a transfer over given ways, each a list of devices with its weight;
-    /// parallel links between two devices share by their bandwidth. None where two devices that
-    /// follow each other are not joined, or no way has a weight.
+    /// Returns the route that splits a transfer over given ways, each a list of devices with its
+    /// weight. Parallel links between two devices share by their bandwidth. None where two devices
+    /// that follow each other are not joined, or no way has a weight.
     #[must_use]
     pub fn along(&self, ways: &[(&[WiredId], f64)]) -> Option<Route> {
         let total: f64 = ways.iter().map(|(_, weight)| weight).sum();
@@ -519,8 +519,8 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Adds the fabric's own links to a route: what enters at any port leaves by all of the others,
-    /// each with its part of the whole.
+    /// Adds the fabric's own links to a route. Data that enters at any port leaves by all of the
+    /// others, each with its part of the whole.
     fn cross_evenly(&self, uses: &mut Vec<(ResourceId, f64)>) {
         let Some(crossbar) =
             self.wiring.crossbar().filter(|_| self.wiring.fabric_paths().is_some())
@@ -593,7 +593,7 @@ const FAR: u32 = u32::MAX;
 
 /// The devices that a search for a way has come to. None is of another server than its two ends are, but for the crossbar.
 struct Reached {
-    /// Those of each number of hops, in the order of their ids.
+    /// Lists the devices of each number of hops, in the order of their ids.
     layers: Vec<Vec<WiredId>>,
     /// The devices of both ends' servers.
     spans: [Range<WiredId>; 2],

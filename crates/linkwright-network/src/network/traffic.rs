@@ -1,13 +1,13 @@
-//! Messages at given times over a network on which no programs run.
+//! Plays messages at given times over a network on which no programs run.
 //!
-//! What it represents: an open loop. Who holds it hands messages over, now or for later, and
-//! hears what becomes of them; what it does then is its own affair.
+//! This is an open loop. Its holder hands messages over, now or for later, and hears about their
+//! fate. The holder decides freely how to react.
 
 use super::transport::{ConnectionIndex, Message, Occurrence, Transport, TransportError};
 use crate::engine::{Engine, Model, Scheduler, Within};
 use crate::units::{Bytes, Picoseconds};
 
-/// A network with nothing on it but the messages that its holder hands over.
+/// Holds a network with nothing on it but the messages that its holder hands over.
 pub struct Traffic<'n, T: Transport> {
     engine: Engine<'n, Happening<T::Event>>,
     source: Source<'n, T>,
@@ -65,20 +65,21 @@ impl<T: Transport> Model for Source<'_, T> {
 }
 
 impl<'n, T: Transport> Traffic<'n, T> {
-    /// A network at rest at time zero.
+    /// Makes a network at rest at time zero.
     #[must_use]
     pub fn new(network: &'n mut T) -> Self {
         let source = Source { network, messages: Vec::new() };
         Self { engine: Engine::unwatched(), source }
     }
 
-    /// The network.
+    /// Returns the network.
     #[must_use]
     pub fn network(&self) -> &T {
         self.source.network
     }
 
-    /// The current time: that of what [`Traffic::next_occurrence`] told last.
+    /// Returns the current time: the time of the occurrence that [`Traffic::next_occurrence`] told
+    /// last.
     #[must_use]
     pub fn now(&self) -> Picoseconds {
         self.engine.now()
@@ -111,7 +112,7 @@ impl<'n, T: Transport> Traffic<'n, T> {
         self.source.messages.push(message);
     }
 
-    /// What occurs next, if anything is left to happen.
+    /// Returns the next occurrence, if anything is left to happen.
     ///
     /// # Errors
     /// A network that is stuck, or in which something would happen in the past or beyond 213 days.

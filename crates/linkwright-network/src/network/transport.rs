@@ -1,4 +1,4 @@
-//! What every model of the network offers to the programs that run on it.
+//! Defines the interface that every model of the network gives to the programs that run on it.
 
 use std::num::NonZeroU32;
 
@@ -11,16 +11,16 @@ use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::{EngineError, Model, Scheduler};
 use crate::units::{Bytes, Picoseconds};
 
-/// The index of a GPU in the system.
+/// Gives the index of a GPU in the system.
 pub type GpuIndex = u32;
 
 /// The index that a model of the network gives to a message under way.
 pub type MessageIndex = u32;
 
-/// What a model of the network calls a connection that was opened on it.
+/// Names a connection that was opened on a model of the network.
 pub type ConnectionIndex = u32;
 
-/// The number of a device in the system.
+/// Gives the number of a device in the system.
 pub type DeviceIndex = u32;
 
 /// Tells the messages of a kernel's caches apart, so that none of one class waits for a place behind
@@ -60,23 +60,23 @@ impl MemoryClass {
     }
 }
 
-/// What a network tells messages apart by.
+/// Holds the properties by which a network tells messages apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrafficClass {
     /// Gives the class of a kernel's message; None of all others. Such a message is sent at once. It takes what its
     /// packets take on a link, with what each adds.
     pub memory: Option<MemoryClass>,
-    /// The higher first, where the network heeds it.
+    /// Orders messages where the network heeds it: the higher goes first.
     pub priority: u8,
-    /// Whether it only arranges for another: interfaces keep it apart from those with data and
-    /// send it before them, as on a queue of its own.
+    /// Says whether it only arranges for another message. Interfaces keep it apart from those with
+    /// data and send it before them, as on a queue of its own.
     pub control: bool,
     /// How long it may take, in thousandths of its time on an idle bus, where the network heeds
     /// that: of what crosses a PCIe bus. None where it takes what it takes.
     pub deadline: Option<NonZeroU32>,
 }
 
-/// A message from one device to another: from and to GPUs, CPUs and network interfaces.
+/// Describes a message from one device to another: from and to GPUs, CPUs and network interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
     /// Where it starts.
@@ -85,7 +85,7 @@ pub struct Message {
     pub destination: DeviceIndex,
     /// How much it carries; a message of nothing still travels, as a header.
     pub size: Bytes,
-    /// The caller's name for it.
+    /// Holds the caller's name for it.
     pub token: u64,
     /// Over which links it goes; [`RouteClass::Any`] is the widest within a server, and the network
     /// between servers.
@@ -97,7 +97,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message by the widest way, like any other.
+    /// Makes a message that goes by the widest way, like any other.
     #[must_use]
     pub fn new(source: DeviceIndex, destination: DeviceIndex, size: Bytes, token: u64) -> Self {
         let (route, class) = (RouteClass::Any, TrafficClass::default());
@@ -105,17 +105,17 @@ impl Message {
     }
 }
 
-/// Something that happened to a message.
+/// Tells of something that happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrence {
     /// A message's last byte has left its source.
     Sent {
-        /// The message's token.
+        /// Gives the message's token.
         token: u64,
     },
     /// A message's last byte has arrived.
     Delivered {
-        /// The message's token.
+        /// Gives the message's token.
         token: u64,
     },
 }
@@ -128,7 +128,7 @@ pub struct Stuck {
     pub time: Picoseconds,
     /// How many messages have not arrived.
     pub messages: usize,
-    /// Which buffers wait for one another.
+    /// Says which buffers wait for one another.
     pub cycle: String,
 }
 
@@ -145,12 +145,12 @@ impl Diagnose for Stuck {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum TransportError {
-    /// Messages wait for one another for ever.
+    /// Says that messages wait for one another for ever.
     #[error(transparent)]
     Stuck(#[from] Stuck),
     /// A transfer over a connection that the model did not open.
     NoConnection {
-        /// The connection.
+        /// Gives the connection.
         connection: ConnectionIndex,
     },
     /// Two devices that no link of the class asked for joins.
@@ -196,14 +196,14 @@ impl From<EngineError> for TransportError {
 
 /// A model of the network, which moves messages in simulated time.
 ///
-/// What occurs is told in the order of its time, and at one time in an order that the calls made
-/// so far fix: two runs of the same calls agree to the last bit. Who holds the network asks for it
+/// Occurrences are told in the order of their time. At one time, the calls made so far fix the
+/// order: two runs of the same calls agree to the last bit. The holder of the network asks for them
 /// after each event and each settling ([`Transport::tell`]).
 pub trait Transport: Model<Error = TransportError> {
     /// The device that a GPU is.
     fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex;
 
-    /// Where a GPU sits; by default one of which nothing is known.
+    /// Says where a GPU sits; by default nothing is known of it.
     fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
         GpuSite::bare(self.gpu_device(gpu))
     }
@@ -211,8 +211,8 @@ pub trait Transport: Model<Error = TransportError> {
     /// Takes a message over at the current time.
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Self::Event>);
 
-    /// Takes a transfer over at the current time, by a connection that was opened before: its way
-    /// was chosen by who opened it. What occurs is told as of messages.
+    /// Takes a transfer over at the current time, by a connection that was opened before. The
+    /// caller that opened it chose its way. Occurrences are told as for messages.
     ///
     /// # Errors
     /// [`TransportError::NoConnection`] where the model did not open it; by default there is none.
@@ -227,11 +227,11 @@ pub trait Transport: Model<Error = TransportError> {
         Err(TransportError::NoConnection { connection })
     }
 
-    /// What has occurred first of all that has not been told.
+    /// Takes the earliest occurrence that has not been told.
     fn tell(&mut self) -> Option<Occurrence>;
 
-    /// Whether something that the model carries may end at the current time, of which it will tell when it
-    /// settles; as far as is known, by default.
+    /// Says whether something that the model carries may end at the current time, to be told when
+    /// the model settles. By default something may, as far as is known.
     fn may_end_at(&self, now: Picoseconds) -> bool {
         let _ = now;
         true

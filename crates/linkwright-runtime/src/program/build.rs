@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::RankProgram;
 use super::operation::{Dependency, Operation};
 
-/// A non-blocking operation that a later [`RankBuilder::wait`] completes.
+/// Names a non-blocking operation that a later [`RankBuilder::wait`] completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PendingOperation(u32);
 
 impl PendingOperation {
-    /// The operation's index in its rank's program.
+    /// Returns the operation's index in its rank's program.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.0
@@ -31,14 +31,15 @@ impl PendingOperation {
 /// assert_eq!(rank.finish().operations().len(), 3);
 /// ```
 ///
-/// **Streams.** Each stream is a sequence of its own, and what stands in two of them is under way at
-/// once, as far as the rank's one processor, its messaging library and its GPU's copy engines let it:
-/// two computations of two streams run one after the other, a computation and a copy side by side. A
-/// rank begins in stream 0. [`RankBuilder::wait`] lets one stream wait for requests of another.
+/// **Streams.** Each stream is a sequence of its own. Operations of two streams are under way at
+/// once. Only the rank's one processor, its messaging library and its GPU's copy engines limit
+/// this. Two computations of two streams run one after the other, a computation and a copy side by
+/// side. A rank begins in stream 0. [`RankBuilder::wait`] lets one stream wait for requests of
+/// another.
 #[derive(Debug, Clone, Default)]
 pub struct RankBuilder {
     program: RankProgram,
-    /// What the next operation of the current stream waits for.
+    /// Holds the dependency of the next operation of the current stream.
     previous: Option<Dependency>,
     stream: u32,
     /// The same of each other stream that was left.
@@ -79,7 +80,8 @@ impl RankBuilder {
         PendingOperation(index)
     }
 
-    /// What follows is of this stream, behind what it has already. Returns the stream before.
+    /// Puts the operations that follow into this stream, behind those that it has already. Returns
+    /// the stream before.
     pub fn on_stream(&mut self, stream: u32) -> u32 {
         let before = std::mem::replace(&mut self.stream, stream);
         if before != stream {
@@ -99,7 +101,7 @@ impl RankBuilder {
     /// index. Dependencies name operations appended before.
     ///
     /// # Panics
-    /// For a dependency on this operation or a later one.
+    /// If a dependency is on this operation or a later one.
     pub fn push(&mut self, operation: Operation, dependencies: &[Dependency]) -> u32 {
         let program = &mut self.program;
         let index = program.operations.len() as u32;
@@ -122,7 +124,7 @@ impl RankBuilder {
         self.push(operation, &dependencies)
     }
 
-    /// The operations so far.
+    /// Returns the operations so far.
     #[must_use]
     pub fn operations(&self) -> &[Operation] {
         self.program.operations()
@@ -139,7 +141,7 @@ impl RankBuilder {
         self.program.body = self.body_start.take().map(|start| (start, end));
     }
 
-    /// The rank's program.
+    /// Returns the rank's program.
     #[must_use]
     pub fn finish(mut self) -> RankProgram {
         if self.program.dependency_start.is_empty() {

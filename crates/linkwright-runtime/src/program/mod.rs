@@ -1,4 +1,4 @@
-//! Programs: what every rank of a job does.
+//! Holds programs: the operations of every rank of a job.
 //!
 //! A [`Program`] is data. A replayed trace, an application's skeleton and a training step are
 //! all the same thing: per rank, operations and what each of them waits for. Nothing here
@@ -27,26 +27,26 @@ pub use operation::{CollectiveKind, CopyDirection, Dependency, Operation, Rank, 
 /// of any GPU. A packet network plays a message packet by packet, and one of an exabyte for ever.
 pub const MOST_MESSAGE: Bytes = Bytes(1 << 40);
 
-/// The index of a communicator in [`Program::communicators`].
+/// Gives the index of a communicator in [`Program::communicators`].
 pub type CommunicatorId = u32;
 
 /// The communicator of all ranks, which every program has.
 pub const WORLD: CommunicatorId = 0;
 
-/// What every rank of a job does.
+/// Holds the operations of every rank of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// What people call it.
+    /// Names it for people.
     pub name: String,
     /// The ranks of each communicator, in the order of their ranks in it; the first holds all.
     pub communicators: Vec<Vec<Rank>>,
     /// Names of regions, which [`Operation::Enter`] and [`Operation::Leave`] refer to.
     pub regions: Vec<String>,
-    /// What each rank does.
+    /// Holds the program of each rank.
     pub ranks: Vec<RankProgram>,
 }
 
-/// What one rank does: operations, each behind those that it depends on.
+/// Holds the operations of one rank, each behind those that it depends on.
 ///
 /// An operation depends only on operations before it, so that there is no cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -55,24 +55,24 @@ pub struct RankProgram {
     /// Where each operation's dependencies start; one more than there are operations.
     dependency_start: Vec<u32>,
     dependencies: Vec<Dependency>,
-    /// The operations of the main loop, which iterations repeat.
+    /// Gives the range of the main loop's operations, which iterations repeat.
     body: Option<(u32, u32)>,
 }
 
 impl RankProgram {
-    /// The operations.
+    /// Returns the operations.
     #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// The same with other operations in the places of these.
+    /// Copies the program with other operations in the places of these.
     #[must_use]
     pub fn mapped(&self, with: impl FnMut(Operation) -> Operation) -> Self {
         Self { operations: self.operations.iter().copied().map(with).collect(), ..self.clone() }
     }
 
-    /// What an operation waits for.
+    /// Lists the dependencies of an operation.
     ///
     /// # Panics
     /// For an operation that is not there.
@@ -83,7 +83,7 @@ impl RankProgram {
         &self.dependencies[from..to]
     }
 
-    /// The operations of the main loop: the first and one past the last.
+    /// Returns the operations of the main loop: the first and one past the last.
     #[must_use]
     pub fn body(&self) -> Option<(u32, u32)> {
         self.body

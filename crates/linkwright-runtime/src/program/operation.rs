@@ -1,4 +1,4 @@
-//! One operation of a rank.
+//! Describes one operation of a rank.
 
 use crate::network::RouteClass;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::CommunicatorId;
 
-/// The index of a rank in its program.
+/// Gives the index of a rank in its program.
 pub type Rank = u32;
 
-/// What tells apart messages between the same two ranks.
+/// Tells apart messages between the same two ranks.
 pub type Tag = u32;
 
-/// What a rank does in one go.
+/// Lists the things that a rank does in one go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Computes; a rank computes one thing at a time.
     Compute {
-        /// How long, before the job's scaling of computation.
+        /// Holds its time, before the job's scaling of computation.
         duration: Picoseconds,
     },
     /// Lets time pass and occupies nothing, as the host's part of a call does.
@@ -28,7 +28,7 @@ pub enum Operation {
     /// Adds what has come to what the GPU holds, as a collective does between two messages. It
     /// occupies the rank's processor, as computing does.
     Reduce {
-        /// How much of each of the two.
+        /// Holds the size of each of the two.
         size: Bytes,
         /// How fast; `None` as the GPU's memory allows, which reads both and writes the sum.
         rate: Option<Bandwidth>,
@@ -37,22 +37,22 @@ pub enum Operation {
     /// whose rank takes no part. It needs one of the GPU's copy engines, and completes when the
     /// last byte is there.
     Copy {
-        /// From where to where.
+        /// Says from where to where it copies.
         direction: CopyDirection,
-        /// How much.
+        /// Counts its bytes.
         size: Bytes,
         /// Over which links.
         route: RouteClass,
     },
     /// Sends a message; completes when the buffer may be used again.
     Send {
-        /// The receiver's rank in the program.
+        /// Gives the receiver's rank in the program.
         to: Rank,
-        /// What the receiver may select by.
+        /// Holds the tag that the receiver may select by.
         tag: Tag,
-        /// Within which communicator.
+        /// Gives the communicator that it goes over.
         communicator: CommunicatorId,
-        /// How much.
+        /// Counts its bytes.
         size: Bytes,
         /// Over which links its data goes.
         route: RouteClass,
@@ -63,32 +63,33 @@ pub enum Operation {
         from: Option<Rank>,
         /// The message's tag; `None` takes any.
         tag: Option<Tag>,
-        /// Within which communicator.
+        /// Gives the communicator that it goes over.
         communicator: CommunicatorId,
-        /// How much at most.
+        /// Limits its bytes.
         size: Bytes,
     },
     /// Takes part in a collective; completes when this rank's part is done.
     Collective {
-        /// Which collective.
+        /// Says which collective it is.
         kind: CollectiveKind,
         /// The root's rank in the program, where there is one; else ignored.
         root: Rank,
-        /// Of which ranks.
+        /// Gives the communicator of its ranks.
         communicator: CommunicatorId,
-        /// What each rank contributes; for all-to-all what it sends to each other rank.
+        /// Counts the bytes that each rank contributes; for all-to-all those that it sends to each
+        /// other rank.
         size: Bytes,
     },
-    /// Takes part in a collective whose time is known: complete so long after the last of its ranks
-    /// has entered it, with nothing on the network.
+    /// Takes part in a collective whose time is known. It is complete `duration` after the last of
+    /// its ranks has entered it, with nothing on the network.
     Timed {
-        /// Which collective.
+        /// Says which collective it is.
         kind: CollectiveKind,
-        /// Of which ranks.
+        /// Gives the communicator of its ranks.
         communicator: CommunicatorId,
-        /// What each rank contributes.
+        /// Counts the bytes that each rank contributes.
         size: Bytes,
-        /// How long; of several the longest counts.
+        /// Holds its time; of several the longest counts.
         duration: Picoseconds,
     },
     /// Runs the job's kernel in the memory of its ranks' GPUs. It begins when all ranks have come to it, and is
@@ -98,18 +99,19 @@ pub enum Operation {
     Join,
     /// Enters a region of the program.
     Enter {
-        /// The index of its name.
+        /// Gives the index of its name.
         region: u32,
     },
     /// Leaves a region of the program.
     Leave {
-        /// The index of its name.
+        /// Gives the index of its name.
         region: u32,
     },
 }
 
 impl Operation {
-    /// What it sends, takes, copies, reduces or contributes; nothing where it handles no data.
+    /// Returns the bytes that it sends, takes, copies, reduces or contributes; nothing where it
+    /// handles no data.
     #[must_use]
     pub const fn size(&self) -> Bytes {
         match *self {
@@ -136,12 +138,12 @@ pub enum CopyDirection {
     HostToDevice,
     /// From the rank's GPU into the memory of the CPU that is nearest to it.
     DeviceToHost,
-    /// From the rank's GPU into that of another rank, in the same server.
+    /// Copies from the rank's GPU into another rank's GPU, in the same server.
     Peer(Rank),
 }
 
 impl CopyDirection {
-    /// What people call it.
+    /// Returns its name for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -152,26 +154,26 @@ impl CopyDirection {
     }
 }
 
-/// A collective operation.
+/// Lists the collective operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CollectiveKind {
     /// No rank leaves before all have entered.
     Barrier,
-    /// The root's data to all.
+    /// Sends the root's data to all.
     Broadcast,
-    /// The sum of all to the root.
+    /// Gives the sum of all to the root.
     Reduce,
-    /// The sum of all to all.
+    /// Gives the sum of all to all.
     AllReduce,
-    /// All data to the root.
+    /// Sends all data to the root.
     Gather,
-    /// A part of the root's data to each.
+    /// Sends a part of the root's data to each.
     Scatter,
-    /// All data to all.
+    /// Sends all data to all.
     AllGather,
-    /// A part of the sum to each.
+    /// Gives a part of the sum to each.
     ReduceScatter,
-    /// From each to each a part of its own.
+    /// Sends a part of its own from each to each.
     AllToAll,
     /// The sum of all ranks up to each.
     Scan,
@@ -180,7 +182,7 @@ pub enum CollectiveKind {
 linkwright_ground::named_by_all!(CollectiveKind, "collective");
 
 impl CollectiveKind {
-    /// All of them.
+    /// Lists all of them.
     pub const ALL: [Self; 10] = [
         Self::Barrier,
         Self::Broadcast,
@@ -200,7 +202,7 @@ impl CollectiveKind {
         matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
     }
 
-    /// What people call it.
+    /// Returns its name for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -218,7 +220,7 @@ impl CollectiveKind {
     }
 }
 
-/// What an operation waits for.
+/// Says for which point of another operation an operation waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dependency {
     /// An operation of the same rank has to be complete.

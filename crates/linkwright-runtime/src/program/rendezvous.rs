@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{CommunicatorId, Dependency, Operation, Rank, RankProgram, Tag};
 
-/// What a send and its receive have in common.
+/// Holds the values that a send and its receive have in common.
 type Key = (Rank, Rank, CommunicatorId, Tag);
 
 fn key(me: Rank, operation: &Operation) -> Option<(bool, Key)> {

@@ -3,16 +3,17 @@
 use super::{CopyDirection, Dependency, Operation, RankProgram};
 use crate::table::Table;
 
-/// One row per operation of a rank, in its order.
+/// Makes a table with one row per operation of a rank, in its order.
 ///
-/// Columns: kind (`compute`, `delay`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`, `enter`,
-/// `leave`), collective (its name; empty for other operations), direction (of a copy:
-/// `host-to-device`, `device-to-host`, `peer`; empty for others), duration (in picoseconds), rate
-/// (of a reduction, where it is stated), peer (the other rank, or the root of a collective; absent
-/// where any sender will do), tag (absent where any will do), size (in bytes), route (of a copy and
-/// a send: `any`, `fabric`, `host`, `network`), communicator and region (indices in the program),
-/// in_loop (whether the main loop repeats it), and the operations that it waits for: completed
-/// and started. What an operation does not have is absent.
+/// Columns are kind, collective (its name; empty for other operations) and direction (of a copy:
+/// `host-to-device`, `device-to-host`, `peer`; empty for others). Kinds are `compute`, `delay`,
+/// `reduce`, `copy`, `send`, `receive`, `collective`, `join`, `enter` and `leave`. Then come
+/// duration (in picoseconds), rate (of a reduction, where it is stated) and peer. A peer is the
+/// other rank, or the root of a collective; it is absent where any sender will do. Then come tag
+/// (absent where any will do), size (in bytes) and route (of a copy and a send: `any`, `fabric`,
+/// `host`, `network`). Then come communicator and region (indices in the program) and in_loop
+/// (whether the main loop repeats it). The last are the operations that it waits for: completed and
+/// started. A cell that an operation does not have is absent.
 ///
 /// ```
 /// use linkwright_runtime::program::{Operation, RankBuilder, tables};
@@ -67,7 +68,7 @@ pub fn operations(rank: &RankProgram) -> Table {
         )
 }
 
-/// An operation's cells.
+/// Holds an operation's cells.
 #[derive(Default)]
 struct Row {
     kind: &'static str,

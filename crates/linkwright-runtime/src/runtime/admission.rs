@@ -1,4 +1,4 @@
-//! Jobs that come while the clock runs, and what they give back at their end.
+//! Lets jobs come while the clock runs, and takes back their GPUs and ranks at their end.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         self.shared.jobs.next_end()
     }
 
-    /// What became of a job that has ended, whose ranks it hands over.
+    /// Takes the outcome of a job that has ended, and hands over its ranks.
     ///
     /// # Panics
     /// Where there is no such job.
@@ -95,7 +95,7 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
         self.lanes.add(place);
     }
 
-    /// All ranks of a job have ended: its GPUs are free, and what became of it is known.
+    /// Ends a job whose ranks have all ended: its GPUs are free, and its outcome is known.
     pub(super) fn end_job(
         &mut self,
         job: u32,

@@ -5,21 +5,21 @@ use std::fmt;
 use crate::program::{CollectiveKind, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
 
-/// A rank of a job.
+/// Names a rank of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RankId {
-    /// The job's index in the list.
+    /// Gives the job's index in the list.
     pub job: u32,
-    /// The rank in its program.
+    /// Gives the rank in its program.
     pub rank: Rank,
 }
 
 /// An operation of a rank as it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Call {
-    /// Its index in the rank's program.
+    /// Gives its index in the rank's program.
     pub operation: u32,
-    /// The iteration of the main loop at that time, from zero.
+    /// Gives the iteration of the main loop at that time, from zero.
     pub iteration: u32,
 }
 
@@ -33,35 +33,35 @@ impl fmt::Display for Call {
     }
 }
 
-/// What an operation that never completed is.
+/// Says of what kind an operation is that never completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingKind {
-    /// A send whose message no receive took.
+    /// Sends a message that no receive took.
     Send,
-    /// A receive to which no message came.
+    /// Receives a message that never came.
     Receive,
     /// A collective that other ranks have not joined.
     Collective(CollectiveKind),
 }
 
-/// An operation that never completed.
+/// Describes an operation that never completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
-    /// What it is.
+    /// Says of what kind it is.
     pub kind: PendingKind,
-    /// The job's name.
+    /// Names its job.
     pub job: String,
-    /// The rank.
+    /// Gives the rank.
     pub rank: Rank,
-    /// The operation; that of the collective for messages within one.
+    /// Gives the operation; for messages within a collective, the collective's.
     pub call: Call,
     /// The collective that it is part of.
     pub within: Option<CollectiveKind>,
-    /// The other rank; `None` for any, and for collectives.
+    /// Gives the other rank; `None` for any, and for collectives.
     pub peer: Option<Rank>,
-    /// The tag; `None` for any, and for collectives.
+    /// Gives the tag; `None` for any, and for collectives.
     pub tag: Option<Tag>,
-    /// How much.
+    /// Counts its bytes.
     pub size: Bytes,
     /// When it was called.
     pub since: Picoseconds,

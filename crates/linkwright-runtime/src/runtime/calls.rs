@@ -1,4 +1,4 @@
-//! What each operation does when it starts.
+//! Starts each operation.
 
 use crate::engine::Scheduler;
 use crate::network::Transport;
@@ -127,8 +127,8 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
         }
     }
 
-    /// A rank that an operation names, among all of the replay, and what its messages match
-    /// within.
+    /// Finds the rank that an operation names, among all of the replay, and the context that its
+    /// messages match within.
     #[inline]
     pub(super) fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
         let job = self.ranks.id(self.frames.rank_of(at)).job;

@@ -18,12 +18,12 @@ struct OpenCall {
     root: Option<Rank>,
     context: u32,
     entered: u32,
-    /// Who entered first.
+    /// Says who entered first.
     rank: Rank,
     call: Call,
 }
 
-/// A rank's entry into a collective.
+/// Records a rank's entry into a collective.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) rank: Rank,
@@ -64,9 +64,9 @@ struct Communicator {
     job: u32,
     id: CommunicatorId,
     members: Vec<Rank>,
-    /// What the messages of its own match within.
+    /// Gives the context that messages of its own match within.
     context: u32,
-    /// The places of the members, in the order of their ranks.
+    /// Lists the places of the members, in the order of their ranks.
     by_rank: Vec<u32>,
     /// How many collectives each member has entered.
     entered: Vec<u64>,
@@ -84,7 +84,7 @@ impl Communicator {
         Self { job, id, members, context, by_rank, entered, open: VecDeque::new(), closed: 0 }
     }
 
-    /// A member's place.
+    /// Returns a member's place.
     fn index_of(&self, rank: Rank) -> u32 {
         if self.members.get(rank as usize) == Some(&rank) {
             return rank;

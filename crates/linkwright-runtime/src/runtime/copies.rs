@@ -1,12 +1,12 @@
-//! Copies between GPUs and hosts, and what else a rank's GPU has to be known for.
+//! Makes copies between GPUs and hosts, and keeps the other facts that are needed of a rank's GPU.
 //!
-//! What it represents: a GPU's copy engines, each of which makes one copy at a time, while the GPU
-//! computes and its messages travel. Of two and more, the first takes copies into the GPU, the second
-//! those out of it, and any other whichever has waited longest; a single one, or several that work in
-//! one direction at a time, are one engine for both. An engine is free again when the last byte is
+//! Each of a GPU's copy engines makes one copy at a time, while the GPU computes and its messages
+//! travel. With two and more, the first takes copies into the GPU, and the second those out of it.
+//! Any other takes whichever has waited longest. A single engine, or several that work in one
+//! direction at a time, are one engine for both. An engine is free again when the last byte is
 //! there. A copy to a peer needs an engine of the GPU that it leaves, none of the other.
 //!
-//! What it leaves out: the time to start a copy, and memory that is not pinned.
+//! The model leaves out the time to start a copy, and memory that is not pinned.
 
 use std::collections::VecDeque;
 
@@ -89,9 +89,9 @@ struct CopyUnderWay {
     /// Which copy was called before which.
     order: u64,
     engine: u32,
-    /// When its engine took it.
+    /// Says when its engine took it.
     start: u64,
-    /// How many occurrences the network still owes for it.
+    /// Counts the occurrences that the network still owes for it.
     owed: u8,
 }
 

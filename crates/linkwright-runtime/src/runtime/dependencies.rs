@@ -1,4 +1,4 @@
-//! What follows when an operation, a rank or a collective is complete.
+//! Handles the completion of an operation, a rank or a collective.
 
 use crate::network::Transport;
 use crate::program::lowering::Lowering;

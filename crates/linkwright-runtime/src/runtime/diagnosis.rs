@@ -12,7 +12,7 @@ use super::protocols::ProtocolCall;
 use super::stalled::{Absence, Stalled, WaitingJob};
 use super::state::Runtime;
 
-/// How many of each kind an error lists.
+/// Limits how many of each kind an error lists.
 const MOST_LISTED: usize = 5;
 
 /// Everything that never completed; `None` where all has.
@@ -89,8 +89,9 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalle
     })
 }
 
-/// Large sends that wait for one another: each from a rank that waits for nothing else, to the
-/// rank of the next, and the last to that of the first. Empty where there is no such circle.
+/// Finds a circle of large sends that wait for one another. Each is from a rank that waits for
+/// nothing else, to the rank of the next. The last goes to the rank of the first. Empty where there
+/// is no such circle.
 fn circle<'r, T, L, O>(runtime: &'r Runtime<'_, T, L, O>) -> Vec<&'r Envelope> {
     let mut waiting: BTreeMap<u32, &Envelope> = BTreeMap::new();
     for envelope in runtime.shared.messages.unexpected() {
@@ -116,7 +117,7 @@ fn circle<'r, T, L, O>(runtime: &'r Runtime<'_, T, L, O>) -> Vec<&'r Envelope> {
         let (mut way, mut at) = (Vec::new(), *start);
         while let Some(send) = waiting.get(&at) {
             match passed.get(&at) {
-                // Around: what comes before this rank only leads to the circle.
+                // This closes the circle: the ranks before this one only lead to it.
                 Some(walk) if walk == start => {
                     let begins = |send: &&Envelope| send.source == at;
                     return way.split_off(way.iter().position(begins).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! What can go wrong in this layer.
+//! Lists the failures of this layer.
 
 use thiserror::Error;
 
@@ -11,133 +11,133 @@ use crate::units::{Bytes, Picoseconds};
 use super::call::Call;
 use super::stalled::Stalled;
 
-/// Any failure of programs that run.
+/// Describes any failure of programs that run.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum RuntimeError {
-    /// A mapping of another length than the program.
+    /// Refuses a mapping of another length than the program.
     Mapping {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// Its ranks.
+        /// Counts its ranks.
         ranks: usize,
-        /// The GPUs named.
+        /// Counts the GPUs named.
         gpus: usize,
     },
     /// A GPU that the network does not have.
     UnknownGpu {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The GPU named.
+        /// Gives the GPU named.
         gpu: GpuIndex,
         /// How many there are.
         gpus: u32,
     },
-    /// Two ranks of a job on one GPU.
+    /// Refuses two ranks of a job on one GPU.
     SharedGpu {
-        /// The GPU.
+        /// Gives the GPU.
         gpu: GpuIndex,
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The two ranks.
+        /// Gives the two ranks.
         ranks: [Rank; 2],
     },
     /// A scaling of computation that is no factor.
     Scale {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The factor given.
+        /// Holds the factor given.
         scale: f64,
     },
     /// Iterations of a main loop that is not there.
     NoLoop {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The first rank without a loop.
+        /// Gives the first rank without a loop.
         rank: Rank,
-        /// The iterations asked for.
+        /// Counts the iterations asked for.
         iterations: u32,
     },
     /// A communicator that cannot be.
     Communicator {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The communicator.
+        /// Gives the communicator.
         communicator: CommunicatorId,
-        /// What is wrong with it.
+        /// Says why it is wrong.
         problem: String,
     },
     /// An operation that names something that is not there.
     Operation {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The operation.
+        /// Gives the operation.
         operation: u32,
-        /// What is wrong with it.
+        /// Says why it is wrong.
         problem: String,
     },
     /// A message larger than the receive that it matches.
     Truncated {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The receiver.
+        /// Gives the receiver.
         rank: Rank,
-        /// The receive.
+        /// Gives the receive.
         call: Call,
-        /// The sender.
+        /// Gives the sender.
         peer: Rank,
-        /// The message's tag.
+        /// Gives the message's tag.
         tag: Tag,
-        /// The message's size.
+        /// Gives the message's size.
         size: Bytes,
-        /// The receive's size.
+        /// Gives the receive's size.
         capacity: Bytes,
     },
     /// Ranks of a communicator that call different collectives, or name different roots.
     CollectiveMismatch {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The communicator.
+        /// Gives the communicator.
         communicator: CommunicatorId,
         /// How many collectives the communicator had seen before.
         sequence: u64,
-        /// The first rank to call, and the one that differs.
+        /// Gives the first rank to call, and the one that differs.
         ranks: [Rank; 2],
-        /// Their calls.
+        /// Gives their calls.
         calls: [Call; 2],
-        /// What they call.
+        /// Names the collectives that they call.
         kinds: [CollectiveKind; 2],
         /// The roots that they name, where the collective has one.
         roots: [Option<Rank>; 2],
     },
     /// A collective whose lowering is no program.
     Lowering {
-        /// The collective.
+        /// Names the collective.
         kind: CollectiveKind,
-        /// The rank's place in the communicator.
+        /// Gives the rank's place in the communicator.
         index: u32,
-        /// The communicator's ranks.
+        /// Counts the communicator's ranks.
         ranks: u32,
-        /// What is wrong with it.
+        /// Says why it is wrong.
         problem: String,
     },
     /// Blocks of a kernel that wait for one another for ever.
     StuckKernel {
-        /// The job.
+        /// Names the job.
         job: String,
         /// The first rank that waits.
         rank: Rank,
-        /// Its collective.
+        /// Names its collective.
         kind: CollectiveKind,
-        /// Its call.
+        /// Gives its call.
         call: Call,
-        /// Its block.
+        /// Gives its block.
         block: u32,
-        /// The block's step.
+        /// Gives the block's step.
         step: u32,
     },
     /// A kernel in GPUs' memory that cannot go on.
@@ -149,11 +149,11 @@ pub enum RuntimeError {
     },
     /// A time that does not fit 64 bits of picoseconds.
     TooLong {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The operation.
+        /// Gives the operation.
         call: Call,
     },
     /// A network that moves nothing any more, or beyond the time that is counted.
@@ -162,13 +162,13 @@ pub enum RuntimeError {
     /// Ranks that wait for ever, or messages that nobody takes.
     #[error(transparent)]
     Stalled(#[from] Box<Stalled>),
-    /// A run that its caller ended.
+    /// Tells of a run that its caller ended.
     Interrupted {
-        /// The simulated time.
+        /// Gives the simulated time.
         time: Picoseconds,
-        /// Operations completed by then.
+        /// Counts the operations completed by then.
         done: u64,
-        /// Operations in all.
+        /// Counts the operations in all.
         total: u64,
     },
 }

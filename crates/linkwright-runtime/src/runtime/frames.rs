@@ -25,7 +25,7 @@ pub(super) struct CollectiveFrame {
     /// Is the collective's operation.
     pub(super) parent: OperationRef,
     pub(super) call: CollectiveCall,
-    /// The communicator, among all of the runtime.
+    /// Gives the communicator, among all of the runtime.
     pub(super) communicator: u32,
     /// Tells within which context its messages match.
     pub(super) context: u32,
@@ -37,11 +37,11 @@ pub(super) struct CollectiveFrame {
 /// A program as it runs: a rank's, or that of its part in a collective.
 #[derive(Debug, Clone)]
 struct Frame {
-    /// The rank, among all of the runtime.
+    /// Gives the rank, among all of the runtime.
     rank: u32,
     plan: u32,
     collective: Option<CollectiveFrame>,
-    /// How much each operation of the current iteration still waits for.
+    /// Counts the events that each operation of the current iteration still waits for.
     waits: Vec<u32>,
     iteration: u32,
     iterations: u32,

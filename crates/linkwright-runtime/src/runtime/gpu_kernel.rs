@@ -29,7 +29,7 @@ pub trait PreparedGpuKernel {
     /// Begins a run, whose own time is zero.
     ///
     /// # Errors
-    /// As [`GpuKernel::prepare`].
+    /// Fails as [`GpuKernel::prepare`] does.
     fn begin(&self) -> Result<Box<dyn GpuKernelRun + '_>, Diagnosis>;
 }
 
@@ -72,6 +72,6 @@ pub trait GpuKernelRun {
     /// Says what waits for what never comes.
     ///
     /// # Errors
-    /// Wavefronts that wait for ever.
+    /// Fails where wavefronts wait for ever.
     fn at_rest(&self) -> Result<(), Diagnosis>;
 }

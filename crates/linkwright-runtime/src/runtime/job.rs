@@ -1,4 +1,4 @@
-//! A job: a program with its place and its time.
+//! Describes a job: a program with its place and its time.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use super::gpu_kernel::GpuKernel;
 /// A program that runs on some GPUs from some time on.
 #[derive(Debug, Clone)]
 pub struct ProgramJob {
-    /// What people call it, in errors and results.
+    /// Names it for people, in errors and results.
     pub name: String,
-    /// What every rank does; jobs that share it share what the runtime prepares.
+    /// Holds the program of every rank; jobs that share it share the runtime's preparation.
     pub program: Arc<Program>,
-    /// The GPU of each rank; no two of its ranks share one. A GPU belongs to one job at a time: a
-    /// job starts when it has arrived, all its GPUs are free, and no job that has waited longer wants
-    /// one of them.
+    /// Gives the GPU of each rank; no two of its ranks share one. A GPU belongs to one job at a
+    /// time. A job starts when it has arrived, all its GPUs are free, and no job that has waited
+    /// longer wants one of them.
     pub mapping: Vec<GpuIndex>,
     /// When it arrives; at once where that has passed.
     pub start: Picoseconds,
     /// How often the main loop runs.
     ///
-    /// The next iteration starts when each operation of the loop that no other operation of
-    /// the loop depends on is complete (or has started, where what follows the loop depends on
-    /// no more). Requests that are still open may complete in a later iteration; operations
-    /// behind the loop see those of the last.
+    /// The next iteration starts when each last operation of the loop is complete: no other
+    /// operation of the loop depends on it. It is enough that such an operation has started where
+    /// the operations behind the loop depend on no more. Requests that are still open may complete
+    /// in a later iteration; operations behind the loop see those of the last.
     pub iterations: NonZeroU32,
-    /// What the durations of computation are multiplied by: 0.5 computes twice as fast.
+    /// Multiplies the durations of computation: 0.5 computes twice as fast.
     pub computation_scale: f64,
-    /// The priority of its messages, where the network heeds it; the higher first.
+    /// Gives the priority of its messages, where the network heeds it; the higher goes first.
     pub priority: u8,
     /// How long each of its copies may take, in thousandths of its time on an idle bus, where the
     /// network heeds it.

@@ -4,7 +4,7 @@ use super::frames::OperationRef;
 use super::ranks::put;
 use super::slab::{NONE, Slab};
 
-/// Occupies a lane for a time.
+/// Describes work that holds a lane for a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
     pub(super) kind: WorkKind,

@@ -5,22 +5,22 @@
 //! [`Transport`](crate::network::Transport), so that the packet model and the flow model run
 //! the same programs.
 //!
-//! What it represents: operations start when what they depend on holds. A rank has one
-//! processor, which computes one thing at a time, and one messaging library, which handles one
-//! call at a time; the two work side by side, as a GPU and its host do. Messages match as MPI
-//! says: by communicator, source and tag, with wildcards, and never overtake another of the
-//! same sender and communicator, whatever the network does. Small messages are eager, large
-//! ones wait for their receive, for which their sender asks or which their receiver announces
-//! ([`MpiProtocol`]). A collective becomes messages by a
-//! [`Lowering`](crate::program::lowering::Lowering) when a rank reaches it, or runs as a
-//! [`Kernel`](crate::program::kernel::Kernel) under NCCL's protocol, beside the rank's library.
+//! An operation starts when the conditions that it depends on hold. A rank has one processor, which
+//! computes one thing at a time, and one messaging library, which handles one call at a time. The
+//! two work side by side, as a GPU and its host do. Messages match as MPI says: by communicator,
+//! source and tag, with wildcards. They never overtake another of the same sender and communicator,
+//! whatever the network does. Small messages are eager. Large ones wait for their receive: their
+//! sender asks for it, or their receiver announces it ([`MpiProtocol`]). A collective becomes
+//! messages by a [`Lowering`](crate::program::lowering::Lowering) when a rank reaches it. Or it
+//! runs as a [`Kernel`](crate::program::kernel::Kernel) under NCCL's protocol, beside the rank's
+//! library.
 //!
-//! What it leaves out: the buffers of unexpected messages have no end, a library makes progress
-//! while its rank computes, and calls cost the same whatever their argument. The costs are
-//! those of TraceR, which [`MpiProtocol`] names.
+//! The model simplifies three things. The buffers of unexpected messages have no end, a library
+//! makes progress while its rank computes, and calls cost the same whatever their argument. The
+//! costs are those of TraceR, which [`MpiProtocol`] names.
 //!
-//! Nothing is allocated per operation once the tables have grown to what is under way at a
-//! time, and the same inputs give the same result to the last picosecond.
+//! Nothing is allocated per operation once the tables have grown to the number of operations under
+//! way at a time. The same inputs give the same result to the last picosecond.
 
 mod admission;
 mod call;

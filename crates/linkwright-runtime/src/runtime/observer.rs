@@ -1,4 +1,4 @@
-//! What a caller may watch of a runtime.
+//! Lists the events of a runtime that a caller may watch.
 
 use crate::program::{CollectiveKind, CopyDirection, Tag};
 use crate::units::{Bytes, Picoseconds};
@@ -12,13 +12,13 @@ pub struct MessageRecord {
     pub source: RankId,
     /// Who receives it.
     pub destination: RankId,
-    /// Its tag; in a collective the phase.
+    /// Gives its tag; in a collective the phase.
     pub tag: Tag,
     /// How much it carries.
     pub size: Bytes,
     /// Whether it belongs to a collective.
     pub collective: bool,
-    /// When the library of its sender handed it, or the request to send it, to the network.
+    /// Says when the library of its sender handed it, or the request to send it, to the network.
     pub sent: Picoseconds,
 }
 
@@ -27,11 +27,11 @@ pub struct MessageRecord {
 pub struct CopyRecord {
     /// Whose it is.
     pub rank: RankId,
-    /// From where to where; a peer by its rank in the program.
+    /// Says from where to where; a peer by its rank in the program.
     pub direction: CopyDirection,
     /// How much it carries.
     pub size: Bytes,
-    /// When a copy engine took it.
+    /// Says when a copy engine took it.
     pub start: Picoseconds,
 }
 
@@ -40,11 +40,11 @@ pub struct CopyRecord {
 pub struct KernelRecord {
     /// Whose it is.
     pub rank: RankId,
-    /// Which collective.
+    /// Says which collective it is.
     pub kind: CollectiveKind,
-    /// What the rank contributes, as the program says.
+    /// Counts the bytes that the rank contributes, as the program says.
     pub size: Bytes,
-    /// When the rank called it.
+    /// Says when the rank called it.
     pub start: Picoseconds,
 }
 

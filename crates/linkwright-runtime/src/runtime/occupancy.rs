@@ -1,14 +1,14 @@
 //! Who has which GPU: one job at a time.
 //!
-//! Each GPU has a queue of the jobs that want it, in the order of their arrival; a job runs when it
+//! Each GPU has a queue of the jobs that want it, in the order of their arrival. A job runs when it
 //! is the first at all of its GPUs. So it takes them at once and never waits for one with another
-//! in its hands, and none passes an earlier one at a GPU that both want.
+//! in its hands. None passes an earlier one at a GPU that both want.
 
 use std::collections::VecDeque;
 
 use crate::network::GpuIndex;
 
-/// What a job wants, up to its end.
+/// Holds the GPUs that a job wants, up to its end.
 #[derive(Debug, Clone)]
 struct Wants {
     gpus: Vec<GpuIndex>,
@@ -22,12 +22,12 @@ impl Wants {
     }
 }
 
-/// The jobs that hold GPUs, and those that wait for some.
+/// Keeps the jobs that hold GPUs, and those that wait for some.
 #[derive(Debug, Clone)]
 pub(super) struct Occupancy {
     /// For each GPU, the jobs that want it; the first has it, or will.
     queues: Vec<VecDeque<u32>>,
-    /// Each job.
+    /// Holds the wants of each job.
     wants: Vec<Wants>,
 }
 
@@ -52,8 +52,8 @@ impl Occupancy {
         wants.has_all()
     }
 
-    /// The jobs that have arrived and do not have their GPUs, each with the first of these that an
-    /// earlier job has or wants, and the first of the jobs that do.
+    /// Lists the jobs that have arrived and do not have their GPUs. Each comes with the first of
+    /// its GPUs that an earlier job has or wants, and with the first of the jobs that do.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (u32, GpuIndex, u32)> {
         (0..).zip(&self.wants).filter_map(|(job, wants)| {
             wants.gpus.iter().find_map(|gpu| {

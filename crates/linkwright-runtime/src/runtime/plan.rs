@@ -8,7 +8,7 @@ use crate::program::{Dependency, Operation, Program, Rank, RankProgram};
 /// Marks a successor that waits only for the start of its operation.
 const ON_START: u32 = 1 << 31;
 
-/// What happens to an operation, as a set of bits.
+/// Holds the events of an operation, as a set of bits.
 pub(super) const STARTED: u8 = 1;
 /// See [`STARTED`].
 pub(super) const COMPLETED: u8 = 2;
@@ -16,9 +16,9 @@ pub(super) const COMPLETED: u8 = 2;
 /// Whose operations a plan has.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// A rank of a job's program.
+    /// Holds a rank of a job's program.
     Rank(Arc<Program>, Rank),
-    /// A rank's part in a collective.
+    /// Holds a rank's part in a collective.
     Part(RankProgram),
 }
 
@@ -31,16 +31,16 @@ impl Source {
     }
 }
 
-/// A program with the successors of each operation.
+/// Holds a program with the successors of each operation.
 ///
-/// One past the last operation stands the end of the loop's iteration, as if it were an
-/// operation that depends on those of the loop that nothing else in the loop depends on.
+/// One past the last operation stands the end of the loop's iteration, like an operation. It
+/// depends on the operations of the loop that nothing else in the loop depends on.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     source: Source,
     successor_start: Vec<u32>,
     successors: Vec<u32>,
-    /// How much each operation, and the iteration's end, waits for at the start.
+    /// Counts the events that each operation, and the iteration's end, waits for at the start.
     waits: Vec<u32>,
     body: Range<u32>,
 }
@@ -88,7 +88,7 @@ impl Plan {
         self.source.program().operations()
     }
 
-    /// The index of the iteration's end.
+    /// Returns the index of the iteration's end.
     pub(super) fn end(&self) -> u32 {
         self.operations().len() as u32
     }
@@ -97,19 +97,19 @@ impl Plan {
         &self.body
     }
 
-    /// How much each operation waits for at first.
+    /// Counts the events that each operation waits for at first.
     pub(super) fn waits(&self) -> &[u32] {
         &self.waits
     }
 
-    /// How much an operation of the loop waits for in a later iteration: what lies before the
-    /// loop has long happened.
+    /// Counts the events that an operation of the loop waits for in a later iteration. Operations
+    /// before the loop have long happened.
     pub(super) fn waits_within_body(&self, operation: u32) -> u32 {
         let dependencies = self.source.program().dependencies(operation as usize).iter();
         dependencies.filter(|dependency| edge(**dependency).0 >= self.body.start).count() as u32
     }
 
-    /// The operations that wait for any of these events of an operation.
+    /// Lists the operations that wait for any of these events of an operation.
     pub(super) fn successors(&self, operation: u32, events: u8) -> impl Iterator<Item = u32> + '_ {
         let from = self.successor_start[operation as usize] as usize;
         let to = self.successor_start[operation as usize + 1] as usize;
@@ -127,8 +127,9 @@ fn edge(dependency: Dependency) -> (u32, u32) {
     }
 }
 
-/// The operations of the loop that nothing in the loop depends on, with what ends the
-/// iteration: their start where what follows the loop waits for no more, else their completion.
+/// Lists the operations of the loop that nothing in the loop depends on. Each comes with the event
+/// that ends the iteration. It is the start where the operations behind the loop wait for no more,
+/// else the completion.
 fn last_of_body(program: &RankProgram, body: &Range<u32>) -> Vec<(u32, u32)> {
     let mut marks = vec![Some(0); body.len()];
     for target in body.start..program.operations().len() as u32 {

@@ -1,4 +1,4 @@
-//! Drives a runtime by its own events, and by those of the network.
+//! Plays a runtime by its own events, and by those of the network.
 
 use crate::engine::{Engine, Hook, Model, Scheduler, Within};
 use crate::network::{Occurrence, Transport};
@@ -44,8 +44,8 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     ) -> Result<Option<Picoseconds>, RuntimeError> {
         let now = scheduler.now();
         let mut has_come = false;
-        // While nothing can end now, the network need not be asked between what has come: its rates are worked
-        // out once for all that starts at a moment.
+        // While nothing can end now, the network need not be asked between one start and the next.
+        // Its rates are worked out once for all that starts at a moment.
         while !self.shared.transport.may_end_at(now) && self.settle_protocols(scheduler)? {
             has_come = true;
             if self.has_more_to_do() {
@@ -89,9 +89,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// complete, of how many, and how many events and operations have been handled.
     ///
     /// # Errors
-    /// A message larger than its receive, ranks that call different collectives, a lowering
-    /// that is no program, a time beyond 213 days, a network that is stuck, ranks that wait for
-    /// ever and messages that nobody receives, a run that the hook ended.
+    /// Fails for a message larger than its receive, ranks that call different collectives, and a
+    /// lowering that is no program. Fails for a time beyond 213 days, and for a network that is
+    /// stuck. Fails for ranks that wait for ever, and for messages that nobody receives. Fails for
+    /// a run that the hook ended.
     pub fn run(mut self, hook: Hook<'_>) -> Result<Outcome, RuntimeError> {
         let events = self.play(hook)?;
         Ok(self.outcome(events))

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Which places of an array are taken, in runs. A run goes into the first gap that holds it, so
-/// that the array is as long as what is taken needs, and places are the same in every run.
+/// Says how the jobs of `[jobs]` train networks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ranges {
     /// The gaps, none beside another or behind the last run: where each begins, and how long it is.

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnose, Diagnosis, instead_of};
 
 /// The most cells that an interposer is cut into each way.
 pub const MOST_CELLS: usize = 2048;
-/// The most cells in all: some two gigabytes.
+/// Limits the cells in all; they take some two gigabytes.
 pub const MOST_CELLS_IN_ALL: usize = 25_000_000;
 
 /// Why a package's temperatures cannot be told.
@@ -22,20 +22,20 @@ pub enum ThermalError {
     },
     /// A resistance to the air, or a temperature of it, that no package has.
     OutOfRange {
-        /// What it is, with its unit.
+        /// Names the quantity, with its unit.
         what: &'static str,
-        /// What was asked for.
+        /// Holds it as it was asked for.
         value: f64,
         /// The least and the most that is possible.
         bounds: (f64, f64),
     },
     /// A temperature that no sink brings about.
     NoSink {
-        /// The temperature asked for, in degrees Celsius.
+        /// Gives the temperature asked for, in degrees Celsius.
         target: f64,
-        /// What the hottest place comes to under the best sink.
+        /// Gives the temperature of the hottest place under the best sink, in degrees Celsius.
         coolest: f64,
-        /// The same under the worst.
+        /// Gives the same under the worst sink.
         hottest: f64,
     },
     /// A package so extreme that its temperatures are not found.
@@ -45,7 +45,7 @@ pub enum ThermalError {
     },
     /// A layer that is not there.
     Layer {
-        /// What was asked for.
+        /// Holds it as it was asked for.
         name: String,
         /// The layers that there are.
         known: Vec<String>,

@@ -1,54 +1,55 @@
-//! A package as it is described: layers, blocks that make heat, and what carries it away.
+//! Describes a package: layers, blocks that make heat, and the ways by which heat leaves.
 
 use serde::{Deserialize, Serialize};
 
-/// A package: layers on one another, blocks within them, and what carries their heat away.
+/// Describes a package: layers on one another, blocks within them, and the ways by which their heat
+/// leaves.
 ///
 /// Lengths are in millimetres; `x` counts from the left edge of the interposer and `y` from its
 /// front edge. All layers are centred on the interposer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Floorplan {
-    /// What it is called.
+    /// Names the package.
     pub name: String,
     /// Where its numbers come from; empty where the file does not say.
     pub source: String,
-    /// What the source leaves open, and how it is taken here.
+    /// Lists the points that the source leaves open, and how they are taken here.
     pub assumptions: Vec<String>,
-    /// Of the interposer, from left to right, in mm.
+    /// Gives the interposer's width, from left to right, in mm.
     pub width: f64,
-    /// Of the interposer, from front to back, in mm.
+    /// Gives the interposer's height, from front to back, in mm.
     pub height: f64,
-    /// The temperature of the air, in degrees Celsius.
+    /// Gives the temperature of the air, in degrees Celsius.
     pub ambient: f64,
-    /// From the board up.
+    /// Lists the layers from the board up.
     pub layers: Vec<PackageLayer>,
-    /// In the order of the file.
+    /// Lists the blocks in the order of the file.
     pub blocks: Vec<Block>,
-    /// From the topmost layer to the air, in K/W.
+    /// Gives the resistance from the topmost layer to the air, in K/W.
     pub sink: f64,
     /// From the lowest layer to the air, in K/W; none where no heat goes that way.
     pub board: Option<f64>,
 }
 
-/// How well something conducts heat, in W/(m K).
+/// Says how well something conducts heat, in W/(m K).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Conductivity {
-    /// From left to right and from front to back.
+    /// Holds from left to right and from front to back.
     pub lateral: f64,
-    /// Up and down.
+    /// Holds up and down.
     pub vertical: f64,
 }
 
-/// One layer of a package.
+/// Describes one layer of a package.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PackageLayer {
     /// Its name, which no other layer has.
     pub name: String,
-    /// In mm.
+    /// Measures from bottom to top, in mm.
     pub thickness: f64,
-    /// From left to right, in mm.
+    /// Measures from left to right, in mm.
     pub width: f64,
-    /// From front to back, in mm.
+    /// Measures from front to back, in mm.
     pub height: f64,
     /// Of what is between its blocks.
     pub conductivity: Conductivity,
@@ -59,22 +60,23 @@ pub struct PackageLayer {
     pub beside: Option<(usize, Conductivity)>,
 }
 
-/// A chip, or a part of one: a rectangle of a layer, whose heat arises evenly in it.
+/// Describes a chip, or a part of one. It is a rectangle of a layer, and its heat arises evenly in
+/// it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// Its name, which no other block has.
     pub name: String,
-    /// The number of its layer, from the board up.
+    /// Gives the number of its layer, from the board up.
     pub layer: usize,
-    /// Its left edge, in mm.
+    /// Gives its left edge, in mm.
     pub x: f64,
-    /// Its front edge, in mm.
+    /// Gives its front edge, in mm.
     pub y: f64,
-    /// From left to right, in mm.
+    /// Measures from left to right, in mm.
     pub width: f64,
-    /// From front to back, in mm.
+    /// Measures from front to back, in mm.
     pub height: f64,
-    /// In W.
+    /// Gives the heat that it makes, in W.
     pub power: f64,
     /// Of what it is made of.
     pub conductivity: Conductivity,
@@ -87,7 +89,8 @@ impl Floorplan {
         self.blocks.iter().map(|block| block.power).sum()
     }
 
-    /// The heat transfer coefficient of the sink, in W/(m2 K): one over its resistance and area.
+    /// Returns the heat transfer coefficient of the sink, in W/(m2 K): one over its resistance and
+    /// area.
     #[must_use]
     pub fn sink_coefficient(&self) -> f64 {
         self.layers.last().map_or(0.0, |top| 1.0 / (self.sink * top.area()))
@@ -100,7 +103,7 @@ impl Floorplan {
         lowest.map_or(0.0, |(layer, resistance)| 1.0 / (resistance * layer.area()))
     }
 
-    /// The layer of a name.
+    /// Finds the layer of a name.
     #[must_use]
     pub fn layer(&self, name: &str) -> Option<usize> {
         self.layers.iter().position(|layer| layer.name == name)
@@ -108,7 +111,7 @@ impl Floorplan {
 }
 
 impl PackageLayer {
-    /// Its area in square metres.
+    /// Returns its area in square metres.
     #[must_use]
     pub fn area(&self) -> f64 {
         self.width * self.height * 1e-6
@@ -116,13 +119,13 @@ impl PackageLayer {
 }
 
 impl Block {
-    /// Its right edge, in mm.
+    /// Returns its right edge, in mm.
     #[must_use]
     pub fn right(&self) -> f64 {
         self.x + self.width
     }
 
-    /// Its rear edge, in mm.
+    /// Returns its rear edge, in mm.
     #[must_use]
     pub fn back(&self) -> f64 {
         self.y + self.height
@@ -137,5 +140,6 @@ impl Block {
     }
 }
 
-/// What sums of decimal fractions may be off by, in mm: far below what any machine places.
+/// Bounds the error of sums of decimal fractions, in mm. It is far below the accuracy of any
+/// machine that places chips.
 pub(super) const SLACK: f64 = 1e-9;

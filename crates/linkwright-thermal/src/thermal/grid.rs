@@ -1,17 +1,17 @@
-//! A floorplan cut into cells, and the network of conductances that these make.
+//! Cuts a floorplan into cells, and builds the network of conductances that these make.
 
 use super::floorplan::{Block, Conductivity, Floorplan, SLACK};
 use super::network::Network;
 
 /// By how much each cell outside the interposer is wider than the one before it.
 const GROWTH: f64 = 1.4;
-/// The conductance to the air of a cell without matter, in W/K: so small that it changes nothing in
-/// a coarser grid, where such a cell and others become one.
+/// Gives the conductance to the air of a cell without matter, in W/K. It is small enough to change
+/// nothing in a coarser grid, where such a cell and others become one.
 const HARDLY: f32 = 1e-12;
-/// From millimetres to metres.
+/// Converts millimetres to metres.
 const METRE: f64 = 1e-3;
 
-/// Cells from left to right, or from front to back.
+/// Holds cells from left to right, or from front to back.
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
     /// Where each cell starts, and where the last one ends, in mm from the interposer's edge.
@@ -22,8 +22,8 @@ pub(super) struct Axis {
 pub(super) type Covered = Vec<(usize, f64)>;
 
 impl Axis {
-    /// So many equal cells on an interposer of this length, and growing ones to the ends of layers
-    /// that are longer; all layers have the same middle.
+    /// Makes `cells` equal cells on an interposer of this length, and growing ones to the ends of
+    /// layers that are longer. All layers have the same middle.
     fn new(length: f64, cells: usize, layers: impl Iterator<Item = f64>) -> Self {
         let mut beyond: Vec<f64> = layers.map(|layer| (layer - length) / 2.0).collect();
         beyond.retain(|beyond| *beyond > SLACK);
@@ -62,12 +62,12 @@ impl Axis {
         self.edges.len() - 1
     }
 
-    /// The cells' widths in metres.
+    /// Returns the cells' widths in metres.
     fn widths(&self) -> Vec<f64> {
         self.edges.windows(2).map(|ends| (ends[1] - ends[0]) * METRE).collect()
     }
 
-    /// What an interval covers of each cell.
+    /// Returns the part of each cell that an interval covers.
     pub fn covered(&self, start: f64, end: f64) -> Covered {
         let first = self.edges.partition_point(|edge| *edge <= start).saturating_sub(1);
         let mut covered = Vec::new();
@@ -86,12 +86,12 @@ impl Axis {
     }
 }
 
-/// The cells of a floorplan.
+/// Holds the cells of a floorplan.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     pub across: Axis,
     pub along: Axis,
-    /// The layer of each plane of cells, from the board up.
+    /// Gives the layer of each plane of cells, from the board up.
     pub layers: Vec<usize>,
 }
 
@@ -99,15 +99,15 @@ pub(super) struct Grid {
 #[derive(Debug)]
 pub(super) struct Assembled {
     pub network: Network,
-    /// The heat that arises in each cell, in W.
+    /// Gives the heat that arises in each cell, in W.
     pub heat: Vec<f64>,
-    /// From each column's topmost cell to the air through the sink, in W/K.
+    /// Gives the conductance from each column's topmost cell to the air through the sink, in W/K.
     pub sink: Vec<f64>,
-    /// From each column's lowest cell to the air through the board, in W/K.
+    /// Gives the conductance from each column's lowest cell to the air through the board, in W/K.
     pub board: Vec<f64>,
 }
 
-/// What of a plane's columns is matter, and how it conducts.
+/// Says which part of a plane's columns is matter, and how it conducts.
 struct Plane {
     lateral: Vec<f64>,
     vertical: Vec<f64>,
@@ -115,7 +115,7 @@ struct Plane {
 }
 
 impl Grid {
-    /// Cuts a floorplan's interposer into so many cells each way.
+    /// Cuts a floorplan's interposer into `cells` cells each way.
     pub fn new(plan: &Floorplan, cells: usize) -> Self {
         let layers = plan.layers.iter().enumerate();
         Self {
@@ -130,12 +130,12 @@ impl Grid {
         self.across.len() * self.along.len()
     }
 
-    /// The cells of a rectangle: across and along.
+    /// Returns the cells of a rectangle: across and along.
     pub fn rectangle(&self, block: &Block) -> (Covered, Covered) {
         (self.across.covered(block.x, block.right()), self.along.covered(block.y, block.back()))
     }
 
-    /// The cells of a layer: across and along.
+    /// Returns the cells of a layer: across and along.
     pub fn extent(&self, plan: &Floorplan, layer: usize) -> (Covered, Covered) {
         let layer = &plan.layers[layer];
         let ends = |whole: f64, own: f64| ((whole - own) / 2.0, (whole + own) / 2.0);
@@ -144,7 +144,7 @@ impl Grid {
         (self.across.covered(left, right), self.along.covered(front, back))
     }
 
-    /// The network of a floorplan.
+    /// Builds the network of a floorplan.
     pub fn assemble(&self, plan: &Floorplan) -> Assembled {
         let (widths, depths) = (self.across.widths(), self.along.widths());
         let mut network = Network::new(widths.clone(), depths.clone(), self.layers.len());
@@ -228,7 +228,7 @@ impl Grid {
             };
             fill(self.rectangle(block), instead(conductivity));
         }
-        // What is left of equal numbers that are added and subtracted is no matter.
+        // Equal numbers that are added and subtracted may leave a rest. It is no matter.
         let least = 1e-12 * filler.lateral.min(filler.vertical);
         for value in lateral.iter_mut().chain(&mut vertical) {
             *value = if *value > least { *value } else { 0.0 };
@@ -237,7 +237,8 @@ impl Grid {
         Plane { lateral, vertical, thickness }
     }
 
-    /// The heat that arises in each cell: a block's evenly over its volume.
+    /// Returns the heat that arises in each cell, in W. A block's heat spreads evenly over its
+    /// volume.
     fn heat(&self, plan: &Floorplan) -> Vec<f64> {
         let (row, planes) = (self.across.len(), self.layers.len());
         let mut heat = vec![0.0; self.columns() * planes];
@@ -261,8 +262,8 @@ impl Grid {
     }
 }
 
-/// The conductance between the middles of two cells, each with its extent and conductivity, through
-/// a face of this area; zero where one of them is no matter.
+/// Returns the conductance between the middles of two cells through a face of this area. Each cell
+/// comes with its extent and conductivity. The conductance is zero where one of them is no matter.
 fn between(area: f64, (extent, own): (f64, f64), (next_extent, next): (f64, f64)) -> f64 {
     if own == 0.0 || next == 0.0 {
         return 0.0;
@@ -270,7 +271,7 @@ fn between(area: f64, (extent, own): (f64, f64), (next_extent, next): (f64, f64)
     area / (extent / 2.0 / own + next_extent / 2.0 / next)
 }
 
-/// The conductance from the middle of a cell to the air, by a heat transfer coefficient.
+/// Returns the conductance from the middle of a cell to the air, by a heat transfer coefficient.
 fn to_air(area: f64, (extent, own): (f64, f64), coefficient: f64) -> f64 {
     if own == 0.0 || coefficient == 0.0 {
         return 0.0;

@@ -1,4 +1,4 @@
-//! The temperatures of a package, and what people ask of them.
+//! Holds the temperatures of a package, and answers questions about them.
 
 use super::error::{MOST_CELLS, MOST_CELLS_IN_ALL, ThermalError};
 use super::floorplan::{Block, Floorplan};
@@ -6,14 +6,15 @@ use super::grid::{Covered, Grid};
 use super::reader::{AIR, RESISTANCE};
 use super::solve::{Found, solve};
 
-/// What share of the heat may be unaccounted for where rounding keeps it from becoming less.
+/// Bounds the share of the heat that may be unaccounted for where rounding keeps it from becoming
+/// less.
 const ENOUGH: f64 = 1e-6;
 /// How near the temperature comes to the one that a sink is sought for, in K.
 const NEAR: f64 = 1e-5;
 /// Far more sinks than are ever tried; each at least halves what is left.
 const MOST_SINKS: usize = 100;
 
-/// The temperatures of a package, and what heat went where.
+/// Holds the temperatures of a package, and the ways of its heat.
 #[derive(Debug, Clone)]
 pub struct ThermalMap {
     floorplan: Floorplan,
@@ -25,32 +26,33 @@ pub struct ThermalMap {
 /// Where a package's heat goes, in W.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heat {
-    /// What the blocks make.
+    /// Gives the heat that the blocks make.
     pub power: f64,
-    /// What leaves by the sink.
+    /// Gives the heat that leaves by the sink.
     pub sink: f64,
-    /// What leaves through the board.
+    /// Gives the heat that leaves through the board.
     pub board: f64,
 }
 
 impl Heat {
-    /// What is made and does not leave, over what is made; zero where nothing is.
+    /// Returns the heat that is made and does not leave, over the heat that is made; zero where
+    /// none is made.
     #[must_use]
     pub fn imbalance(&self) -> f64 {
         if self.power == 0.0 { 0.0 } else { (self.power - self.sink - self.board) / self.power }
     }
 }
 
-/// The temperatures of a block or a layer, in degrees Celsius.
+/// Holds the temperatures of a block or a layer, in degrees Celsius.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
-    /// Of its hottest cell.
+    /// Belongs to its hottest cell.
     pub maximum: f64,
-    /// Of all its cells, by their volume.
+    /// Weighs all its cells by their volume.
     pub mean: f64,
-    /// Of its coolest cell.
+    /// Belongs to its coolest cell.
     pub minimum: f64,
-    /// The middle of its hottest cell, in mm from the interposer's left and front edges.
+    /// Gives the middle of its hottest cell, in mm from the interposer's left and front edges.
     pub hottest: (f64, f64),
 }
 
@@ -90,7 +92,7 @@ impl Floorplan {
         Ok(ThermalMap { floorplan: self.clone(), grid, found, heat })
     }
 
-    /// The same package with another sink, in K/W.
+    /// Returns the same package with another sink, in K/W.
     ///
     /// # Errors
     /// [`ThermalError::OutOfRange`] for a resistance that no sink has.
@@ -100,7 +102,7 @@ impl Floorplan {
         Ok(Self { sink: resistance, ..self.clone() })
     }
 
-    /// The same package in other air, in degrees Celsius.
+    /// Returns the same package in other air, in degrees Celsius.
     ///
     /// # Errors
     /// [`ThermalError::OutOfRange`] for a temperature that no air has.
@@ -112,12 +114,12 @@ impl Floorplan {
     /// The temperatures under the sink that lets the hottest place come to `target`, in degrees
     /// Celsius; the sink's resistance is that of the map's floorplan.
     ///
-    /// The hottest place grows hotter with the sink's resistance, nearly in a straight line, so
-    /// that few sinks need to be tried: by secants, held between one that is too good and one that
-    /// is too bad (the Illinois rule).
+    /// The hottest place grows hotter with the sink's resistance, nearly in a straight line. The
+    /// search therefore tries only a few sinks. It takes secants, held between a sink that is too
+    /// good and one that is too bad (the Illinois rule).
     ///
     /// # Errors
-    /// As [`Self::solve`], and [`ThermalError::NoSink`].
+    /// Fails as [`Self::solve`] does, and with [`ThermalError::NoSink`].
     pub fn sink_for(&self, target: f64, cells: usize) -> Result<ThermalMap, ThermalError> {
         let tried = |resistance: f64| {
             let map = Self { sink: resistance, ..self.clone() }.solve(cells)?;
@@ -125,7 +127,7 @@ impl Floorplan {
         };
         let (least, most) = RESISTANCE;
         let (mut low, (mut below, best)) = (least, tried(least)?);
-        // What would be if all heat left by the sink, and it warmed the package evenly.
+        // The guess takes all heat to leave by the sink, and to warm the package evenly.
         let guess = if self.power() > 0.0 { -below / self.power() } else { most };
         let mut high = guess.clamp(10.0 * least, most);
         let (mut above, mut map) = tried(high)?;
@@ -167,19 +169,19 @@ fn in_range(what: &'static str, value: f64, bounds: (f64, f64)) -> Result<(), Th
 }
 
 impl ThermalMap {
-    /// What it is of.
+    /// Returns the floorplan of this map.
     #[must_use]
     pub const fn floorplan(&self) -> &Floorplan {
         &self.floorplan
     }
 
-    /// Where the heat went.
+    /// Says where the heat went.
     #[must_use]
     pub const fn heat(&self) -> Heat {
         self.heat
     }
 
-    /// Of the hottest cell, in degrees Celsius.
+    /// Returns the temperature of the hottest cell, in degrees Celsius.
     #[must_use]
     pub fn maximum(&self) -> f64 {
         self.floorplan.ambient + self.found.rise.iter().copied().fold(0.0, f64::max)
@@ -191,7 +193,7 @@ impl ThermalMap {
         self.grid.columns() * self.grid.layers.len()
     }
 
-    /// How many rounds of conjugate gradients it took.
+    /// Says how many rounds of conjugate gradients it took.
     #[must_use]
     pub const fn rounds(&self) -> usize {
         self.found.rounds
@@ -203,7 +205,7 @@ impl ThermalMap {
         self.found.unaccounted
     }
 
-    /// The temperatures of each block, in the floorplan's order.
+    /// Returns the temperatures of each block, in the floorplan's order.
     #[must_use]
     pub fn blocks(&self) -> Vec<Extremes> {
         let blocks = self.floorplan.blocks.iter();
@@ -219,14 +221,14 @@ impl ThermalMap {
         hottest.map(|at| &self.floorplan.blocks[at])
     }
 
-    /// The temperatures of each layer, from the board up.
+    /// Returns the temperatures of each layer, from the board up.
     #[must_use]
     pub fn layers(&self) -> Vec<Extremes> {
         let layers = 0..self.floorplan.layers.len();
         layers.map(|at| self.extremes(at, &self.grid.extent(&self.floorplan, at))).collect()
     }
 
-    /// The planes of a layer.
+    /// Lists the planes of a layer.
     pub(super) fn planes(&self, layer: usize) -> impl Iterator<Item = usize> + '_ {
         let layers = self.grid.layers.iter().enumerate();
         layers.filter(move |(_, of)| **of == layer).map(|(z, _)| z)
@@ -237,7 +239,7 @@ impl ThermalMap {
         self.floorplan.ambient + self.found.rise[(y * planes + z) * row + x]
     }
 
-    /// The middle and the size of a column, in mm.
+    /// Returns the middle and the size of a column, in mm.
     pub(super) fn column(&self, x: usize, y: usize) -> ((f64, f64), (f64, f64)) {
         let of = |edges: &[f64], at: usize| {
             ((edges[at] + edges[at + 1]) / 2.0, edges[at + 1] - edges[at])
@@ -246,8 +248,8 @@ impl ThermalMap {
         ((across.0, along.0), (across.1, along.1))
     }
 
-    /// The temperatures of a rectangle of a layer. Cells of which it has less than half are not
-    /// asked for extremes, where it has others.
+    /// Returns the temperatures of a rectangle of a layer. A cell that lies in it by less than half
+    /// is not asked for extremes, where the rectangle has others.
     fn extremes(&self, layer: usize, (across, along): &(Covered, Covered)) -> Extremes {
         let most = |covered: &[(usize, f64)]| covered.iter().map(|it| it.1).fold(0.0, f64::max);
         let enough = |covered: &[(usize, f64)]| most(covered).min(0.5);

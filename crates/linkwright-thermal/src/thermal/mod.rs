@@ -1,16 +1,18 @@
-//! Steady-state heat of a package: layers on one another, blocks that make heat, a sink.
+//! Computes the steady-state heat of a package: layers on one another, blocks that make heat, a
+//! sink.
 //!
-//! What it represents: conduction in layers whose conductivity differs from block to block and may
-//! differ up and down from sideways, by finite volumes; convection from the topmost layer to the
-//! air as one resistance spread over its area, and, where it is described, the same from the
-//! lowest layer through the board. It is the model of HotSpot's grid mode (Huang et al., HotSpot: a
+//! The model has conduction in layers by finite volumes. Conductivity differs from block to block
+//! and may differ up and down from sideways. Convection from the topmost layer to the air is one
+//! resistance spread over its area. Where it is described, the lowest layer has the same through
+//! the board. It is the model of HotSpot's grid mode. Its source is Huang et al., HotSpot: a
 //! compact thermal modeling methodology for early-stage VLSI design, IEEE Transactions on VLSI
-//! Systems 14(5), 2006), with cells in what of spreader and sink is beyond the chips, where HotSpot
+//! Systems 14(5), 2006. The parts of spreader and sink beyond the chips have cells, where HotSpot
 //! has one node for each side.
 //!
-//! What it leaves out: change over time, leakage that grows with temperature, conductivity that
-//! changes with temperature, resistance where layers meet other than as layers of their own, air
-//! beside layers that are smaller than others, radiation, fins and the flow of air or liquid.
+//! The model leaves out change over time, leakage that grows with temperature, and conductivity
+//! that changes with temperature. It leaves out resistance where layers meet other than as layers
+//! of their own. It leaves out air beside layers that are smaller than others, radiation, fins and
+//! the flow of air or liquid.
 //!
 //! A [`Floorplan`] is read from TOML; [`Floorplan::solve`] gives its [`ThermalMap`], and
 //! [`Floorplan::sink_for`] the sink under which the hottest place has a given temperature.

@@ -2,47 +2,47 @@
 //!
 //! It serves as the preconditioner of conjugate gradients, and so is a symmetric positive definite
 //! map. Layers are thin: a cell is bound to those above and below it far closer than to those
-//! beside it. So columns of cells are solved as wholes, slab after slab of columns, and grids
-//! become coarser from left to right and from front to back alone (Trottenberg, Oosterlee and
-//! Schueller, Multigrid, 2001, chapter 5). The coarsest grid is one column, whose solution is exact.
-//! It works in single precision, which is enough for a rough answer and takes half the memory.
+//! beside it. So columns of cells are solved as wholes, slab after slab of columns. Grids become
+//! coarser from left to right and from front to back alone (Trottenberg, Oosterlee and Schueller,
+//! Multigrid, 2001, chapter 5). The coarsest grid is one column, whose solution is exact. It works
+//! in single precision, which is enough for a rough answer and takes half the memory.
 
 use super::network::{Network, Shape};
 
-/// By what share of the conductances to the right and the left a cell's own is raised, since it is
-/// solved with those beside it as they were: without it, cells that swing against those beside
-/// them would go on to.
+/// Raises a cell's own conductance by this share of its conductances to the right and the left. The
+/// cell is solved while those beside it stay as they were. Without the raise, cells that swing
+/// against those beside them would go on to.
 const DAMPED: f32 = 0.5;
 
 /// The least share of a conductance that is left in a coarser grid.
 const LEAST: f64 = 0.5;
 
-/// A coarser grid has at most so many tenths of the cells across and along, added up.
+/// Limits the cells of a coarser grid across and along, added up, to this number of tenths.
 const TENTHS: usize = 7;
 
 /// Grids of fewer cells are asked twice: that costs little, and long waves are found sooner.
 const TWICE: usize = 1 << 20;
 
-/// The networks, the finest first.
+/// Holds the networks, the finest first.
 #[derive(Debug)]
 pub(super) struct Multigrid {
     levels: Vec<Level>,
 }
 
-/// One network, prepared, with room to work in.
+/// Holds one network, prepared, with room to work in.
 #[derive(Debug)]
 struct Level {
     network: Network,
     /// One over what is left of a cell's conductances when those below it are eliminated.
     pivot: Vec<f32>,
-    /// Which columns of the next coarser grid the columns fall into, across and along.
+    /// Says which columns of the next coarser grid the columns fall into, across and along.
     across: Vec<usize>,
     along: Vec<usize>,
     heat: Vec<f32>,
     rise: Vec<f32>,
-    /// What this grid answered when it was asked first.
+    /// Holds this grid's first answer.
     first: Vec<f32>,
-    /// For one slab.
+    /// Has room for one slab.
     room: Vec<f32>,
 }
 
@@ -78,7 +78,7 @@ impl Multigrid {
     }
 }
 
-/// One cycle over these levels: the rise of the first from its heat.
+/// Runs one cycle over these levels: finds the rise of the first from its heat.
 fn cycle(levels: &mut [Level]) {
     let (finer, coarser) = levels.split_first_mut().expect("there is a level");
     let Some(next) = coarser.first_mut() else { return finer.relax(0, true) };
@@ -92,7 +92,7 @@ fn cycle(levels: &mut [Level]) {
     finer.ascend(&coarser[0]);
 }
 
-/// Into which coarser columns a network's columns fall, across and along.
+/// Says into which coarser columns a network's columns fall, across and along.
 ///
 /// Two become one where they are no wider together than a target, which starts at twice the
 /// narrowest. So cells that are wide one way and narrow the other come to be square first.
@@ -132,7 +132,7 @@ fn count(into: &[usize]) -> usize {
     into.last().map_or(0, |last| last + 1)
 }
 
-/// The network of columns taken together.
+/// Builds the network of columns taken together.
 fn coarsened(finer: &Network, across: &[usize], along: &[usize]) -> Network {
     let (widths, depths) = (summed(&finer.widths, across), summed(&finer.depths, along));
     let to_right = nearer(&finer.widths, &widths, across);
@@ -161,9 +161,10 @@ fn summed(widths: &[f64], into: &[usize]) -> Vec<f64> {
     sums
 }
 
-/// How near the centres of a cell and its next one are, over how near those of their coarse cells
-/// are; zero where both fall into one. At least one half, as of equal cells: a coarser grid in which
-/// less is joined would answer with more than twice the temperatures, and the rounds diverge.
+/// Divides the distance between the centres of a cell and its next one by the distance between the
+/// centres of their coarse cells. It gives zero where both fall into one. It gives at least one
+/// half, the value for equal cells. A coarser grid with weaker joins would answer with more than
+/// twice the temperatures, and the rounds diverge.
 fn nearer(widths: &[f64], coarse: &[f64], into: &[usize]) -> Vec<f32> {
     let ratio = |at: usize| match (into[at], into.get(at + 1).copied()) {
         (a, Some(b)) if a != b => {
@@ -265,7 +266,8 @@ impl Level {
         let (start, room) = (y * slab, &mut self.room);
         let pivot = &self.pivot[start..start + slab];
         let above = &self.network.above[start..start + slab];
-        // Up: what the cells below hand on. Then down: the temperatures.
+        // The way up takes along the heat that the cells below hand on. The way down finds the
+        // temperatures.
         for from in (0..slab - row).step_by(row) {
             let (below, upper) = room[from..from + 2 * row].split_at_mut(row);
             let (pivot, above) = (&pivot[from..from + row], &above[from..from + row]);
@@ -313,8 +315,8 @@ impl Level {
         }
     }
 
-    /// Puts the heat of a slab's cells, and what comes to them from before, into the room; and
-    /// where temperatures are there already, what comes from behind, the right and the left.
+    /// Puts the heat of a slab's cells, and the heat that comes to them from before, into the room.
+    /// Where temperatures are there already, it adds the heat from behind, the right and the left.
     fn come_in(&mut self, y: usize, is_fresh: bool) {
         let (network, room) = (&self.network, &mut self.room);
         let slab = room.len();
@@ -356,13 +358,13 @@ fn come(room: &mut [f32], conductances: &[f32], own: &[f32], others: &[f32]) {
     }
 }
 
-/// What is left of each cell's conductances when those below it are eliminated, inverted.
+/// Returns, inverted, the rest of each cell's conductances when those below it are eliminated.
 fn pivots(network: &Network) -> Vec<f32> {
     let Shape { x: row, y: depth, z: planes } = network.shape;
     let slab = network.shape.slab();
     let mut pivot = vec![0.0; network.shape.cells()];
-    // What a column's cells so far lose but to the one above. It is a sum of what is above zero:
-    // a difference would lose the digits of what is small.
+    // This sums the losses of a column's cells so far, except to the one above. All its terms are
+    // above zero. A difference would lose the digits of small numbers.
     let mut lost = vec![0.0_f32; row];
     for y in 0..depth {
         lost.fill(0.0);

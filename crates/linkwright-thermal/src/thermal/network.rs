@@ -1,18 +1,18 @@
-//! Cells as a network of thermal conductances, and the heat that flows in it.
+//! Holds cells as a network of thermal conductances, and sums the heat that flows in it.
 
 /// How many cells there are each way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// From left to right.
+    /// Counts from left to right.
     pub x: usize,
-    /// From front to back.
+    /// Counts from front to back.
     pub y: usize,
-    /// From the board up.
+    /// Counts from the board up.
     pub z: usize,
 }
 
 impl Shape {
-    /// All of them.
+    /// Counts all of them.
     pub const fn cells(self) -> usize {
         self.x * self.y * self.z
     }
@@ -28,7 +28,7 @@ impl Shape {
     }
 }
 
-/// Conductances in W/K between cells and their next ones, and from cells to ambient.
+/// Holds conductances in W/K between cells and their next ones, and from cells to ambient.
 ///
 /// A conductance beyond the grid's end, or to where there is no matter, is zero. A cell without
 /// matter has a very small one to ambient alone, and so stays at it. They are of single precision, an error of
@@ -40,13 +40,13 @@ pub(super) struct Network {
     pub widths: Vec<f64>,
     /// How deep they are from front to back, in m.
     pub depths: Vec<f64>,
-    /// To the next cell to the right.
+    /// Leads to the next cell to the right.
     pub right: Vec<f32>,
-    /// To the next cell behind.
+    /// Leads to the next cell behind.
     pub behind: Vec<f32>,
-    /// To the next cell above.
+    /// Leads to the next cell above.
     pub above: Vec<f32>,
-    /// To ambient.
+    /// Leads to ambient.
     pub ambient: Vec<f32>,
 }
 
@@ -62,7 +62,8 @@ impl Network {
     /// Puts the heat that leaves each cell at these temperatures over ambient, in W, into `out`;
     /// returns the sum of their products.
     ///
-    /// What leaves a cell for another comes to that to the last digit, so that no heat is lost.
+    /// The heat that leaves one cell for another arrives there to the last digit, so that no heat
+    /// is lost.
     pub fn outflow(&self, rise: &[f64], out: &mut [f64]) -> f64 {
         let (shape, row) = (self.shape, self.shape.x);
         let (slab, cells) = (shape.slab(), shape.cells());

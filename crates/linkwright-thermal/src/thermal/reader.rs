@@ -11,12 +11,12 @@ use crate::diagnostic::{InputError, Position, from_toml, instead_of};
 
 /// The most layers of a package, and the most cells that they are divided into from the board up.
 const MOST_LAYERS: usize = 64;
-/// The most blocks of a package.
+/// Limits the blocks of a package.
 const MOST_BLOCKS: usize = 10_000;
-/// HotSpot's default, in degrees Celsius.
+/// Gives HotSpot's default, in degrees Celsius.
 const AMBIENT: f64 = 45.0;
 
-/// What a number may be: from the least to the most.
+/// Limits a number, from the least to the most.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: f64,
@@ -29,10 +29,10 @@ const THICKNESS: Bounds = Bounds { least: 1e-4, most: 1e3, unit: "mm" };
 const PLACE: Bounds = Bounds { least: 0.0, most: 1e4, unit: "mm" };
 const CONDUCTIVITY: Bounds = Bounds { least: 1e-3, most: 1e5, unit: "W/(m K)" };
 const POWER: Bounds = Bounds { least: 0.0, most: 1e6, unit: "W" };
-/// Resistances to the air.
+/// Limits resistances to the air, in K/W.
 pub(super) const RESISTANCE: (f64, f64) = (1e-6, 1e6);
 const TO_AIR: Bounds = Bounds { least: RESISTANCE.0, most: RESISTANCE.1, unit: "K/W" };
-/// Temperatures of the air.
+/// Limits temperatures of the air, in degrees Celsius.
 pub(super) const AIR: (f64, f64) = (-273.15, 1000.0);
 const TEMPERATURE: Bounds = Bounds { least: AIR.0, most: AIR.1, unit: "degrees Celsius" };
 
@@ -90,7 +90,7 @@ struct BlockText {
     vertical_conductivity: Option<Number>,
 }
 
-/// A text and its name, for errors.
+/// Holds a text and its name, for errors.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     file: &'a str,
@@ -109,7 +109,7 @@ impl Source<'_> {
         InputError::at(self.file, position, problem.to_string(), value, remedy.to_string())
     }
 
-    /// A number within its bounds.
+    /// Reads a number within its bounds.
     fn number(self, given: &Number, what: &str, bounds: Bounds) -> Result<f64, InputError> {
         let Bounds { least, most, unit } = bounds;
         let value = *given.get_ref();
@@ -156,8 +156,9 @@ impl Floorplan {
     /// Reads a floorplan from its TOML text; `file` names it in errors.
     ///
     /// # Errors
-    /// Text that is not TOML, unknown keys, numbers out of range, blocks that overlap or leave the
-    /// interposer or their layer, layers that do not exist, each with file, line and column.
+    /// Refuses text that is not TOML, unknown keys, and numbers out of range. It also refuses
+    /// blocks that overlap or leave the interposer or their layer, and layers that do not exist.
+    /// Each error has file, line and column.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
         let raw: FileText = from_toml(file, text)?;
         let source = Source { file, text };

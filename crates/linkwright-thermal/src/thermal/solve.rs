@@ -1,9 +1,11 @@
-//! The temperatures of a network, by conjugate gradients with multigrid as their preconditioner.
+//! Finds the temperatures of a network, by conjugate gradients with multigrid as their
+//! preconditioner.
 
 use super::multigrid::Multigrid;
 use super::network::Network;
 
-/// What share of the heat may be unaccounted for, summed over the cells without their signs.
+/// Bounds the share of the heat that may be unaccounted for, summed over the cells without their
+/// signs.
 pub(super) const UNACCOUNTED: f64 = 1e-8;
 /// Far more rounds than any package of matter that there is takes.
 const MOST_ROUNDS: usize = 400;
@@ -11,7 +13,7 @@ const MOST_ROUNDS: usize = 400;
 /// Temperatures over ambient, and how they were found.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
-    /// Of each cell, in K.
+    /// Gives the rise of each cell, in K.
     pub rise: Vec<f64>,
     /// Rounds of conjugate gradients.
     pub rounds: usize,

@@ -1,11 +1,11 @@
-//! Floorplans and temperatures as columns.
+//! Turns floorplans and temperatures into columns.
 
 use super::error::ThermalError;
 use super::floorplan::{Conductivity, Floorplan};
 use super::map::{Extremes, ThermalMap};
 use crate::table::Table;
 
-/// One row for each block of a floorplan: what it is and where it lies.
+/// Gives one row for each block of a floorplan: its properties and its place.
 #[must_use]
 pub fn blocks(plan: &Floorplan) -> Table {
     let blocks = || plan.blocks.iter();
@@ -24,7 +24,7 @@ pub fn blocks(plan: &Floorplan) -> Table {
     conductivities(table, blocks().map(|it| it.conductivity))
 }
 
-/// One row for each layer of a floorplan, from the board up.
+/// Gives one row for each layer of a floorplan, from the board up.
 #[must_use]
 pub fn layers(plan: &Floorplan) -> Table {
     let layers = || plan.layers.iter();
@@ -86,11 +86,11 @@ fn extremes(table: Table, each: &[Extremes]) -> Table {
         .with("y", "mm", column(|it| it.hottest.1))
 }
 
-/// One row for each cell of a layer: its middle, its size and its temperature, the highest of
-/// those that lie on one another.
+/// Gives one row for each cell of a layer: its middle, its size and its temperature. The
+/// temperature is the highest of the cells that lie on one another.
 ///
 /// # Errors
-/// [`ThermalError::Layer`].
+/// Returns [`ThermalError::Layer`].
 pub fn cells(map: &ThermalMap, layer: &str) -> Result<Table, ThermalError> {
     let at = map.floorplan().layer(layer).ok_or_else(|| ThermalError::Layer {
         name: layer.to_owned(),

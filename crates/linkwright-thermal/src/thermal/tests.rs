@@ -1,11 +1,11 @@
-//! Slabs and fins that can be told by hand, a dense solver, and what holds for every package.
+//! Tests slabs and fins that can be told by hand, a dense solver, and properties of every package.
 
 use proptest::prelude::*;
 
 use super::grid::Grid;
 use super::*;
 
-/// A package of so many millimetres each way; layers and blocks are added as texts.
+/// Builds a package of `size` millimetres each way; layers and blocks are added as texts.
 fn package(size: f64, parts: &str) -> Floorplan {
     let text = format!(
         "width = {size}\nheight = {size}\nambient = 25.0\nsink = {{ resistance = 0.1 }}\n{parts}"
@@ -109,7 +109,7 @@ fn layers_conduct_differently_up_than_sideways() {
     assert!(map.layers()[0].minimum < 25.01);
 }
 
-/// What the rounds come to is what elimination comes to, on a package with all that there is.
+/// The rounds and elimination come to the same, on a package with all that there is.
 #[test]
 fn rounds_come_to_what_elimination_does() {
     let plan = package(10.0, &several());
@@ -153,7 +153,7 @@ fn rounds_come_to_what_elimination_does() {
     assert!(map.rounds() > 3 && map.unaccounted() <= 1e-8);
 }
 
-/// Layers of three sizes, a filler, bumps, blocks on one another, and a board.
+/// Returns layers of three sizes, a filler, bumps, blocks on one another, and a board.
 fn several() -> String {
     "board = { resistance = 3.0 }\n".to_owned()
         + &layer("interposer", 0.1, 100.0, "width = 12\nheight = 11")
@@ -186,7 +186,8 @@ fn fine_grids_take_as_many_rounds() {
     assert!(fine <= coarse + 6 && fine < 30, "{coarse} and {fine}");
 }
 
-/// Grids that no halving brings to one column at once, and cells of which some are far narrower.
+/// This has grids that no halving brings to one column at once, and cells that are far narrower
+/// than others.
 #[test]
 fn few_cells_and_narrow_ones_settle() {
     for (width, height) in [(10.4, 10.0), (10.000_01, 10.0), (10.002, 31.0)] {

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::error::TrainingError;
 use super::shape::Shape;
 
-/// What networks are trained on.
+/// Describes the data that networks are trained on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dataset {
-    /// The name by which files call it.
+    /// Names the dataset in files.
     pub name: String,
-    /// Where its numbers come from.
+    /// Says where its numbers come from.
     pub source: String,
-    /// What the source leaves open.
+    /// Lists the points that the source leaves open.
     #[serde(default)]
     pub assumptions: Vec<String>,
     /// Samples that an epoch trains on.
@@ -39,13 +39,13 @@ static TABLE: LazyLock<Vec<Dataset>> = LazyLock::new(|| {
 });
 
 impl Dataset {
-    /// Every dataset.
+    /// Lists every dataset.
     #[must_use]
     pub fn all() -> &'static [Self] {
         &TABLE
     }
 
-    /// The dataset of a name.
+    /// Finds the dataset of a name.
     ///
     /// # Errors
     /// A name that none has.

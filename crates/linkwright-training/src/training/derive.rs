@@ -1,8 +1,8 @@
-//! What a layer writes and takes, from what it reads: nothing of this is ever typed in.
+//! Derives a layer's output and work from its inputs: nothing of this is ever typed in.
 //!
 //! A multiply-add is one product and the sum that takes it. Of other work a sum, product,
 //! comparison, division, exponential or tangent is one operation each. Attention is counted as
-//! fused kernels do it: of a causal one, only the pairs of tokens of which one sees the other.
+//! fused kernels do it. Causal attention counts only the pairs where one token sees the other.
 
 use super::layer::{Activation, LayerKind, Window};
 use super::shape::{MOST_EXTENT, Shape};
@@ -11,12 +11,13 @@ use crate::diagnostic::Diagnosis;
 /// The most of anything that a layer takes for one sample, so that sums stay within 64 bits.
 const MOST: u128 = 1 << 50;
 
-/// Operations of a logistic function: an exponential, a sum, a division.
+/// Counts the operations of a logistic function: an exponential, a sum, a division.
 const SIGMOID: u64 = 3;
-/// Operations of a softmax, each number: the greatest, a difference, an exponential, the sum, a division.
+/// Counts the operations of a softmax, each number: the greatest, a difference, an exponential, the
+/// sum, a division.
 const SOFTMAX: u64 = 5;
 
-/// What one sample's forward pass takes; see the fields of [`Layer`](super::Layer).
+/// Holds the work of one sample's forward pass; see the fields of [`Layer`](super::Layer).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Derived {
     pub output: Shape,
@@ -27,18 +28,18 @@ pub(super) struct Derived {
     pub steps: u32,
 }
 
-/// What the backward pass needs of a layer's forward pass.
+/// Says which parts of a layer's forward pass the backward pass needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Its inputs.
+    /// It needs the inputs.
     pub inputs: bool,
-    /// Its output.
+    /// It needs the output.
     pub output: bool,
     /// Elements that it makes for itself.
     pub own: u64,
 }
 
-/// An input of a layer: its shape, and what errors call it.
+/// Describes an input of a layer: its shape, and its name in errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Given<'a> {
     pub name: &'a str,
@@ -57,7 +58,7 @@ fn product(factors: &[u64]) -> u128 {
     factors.iter().fold(1, |product, factor| product.saturating_mul((*factor).into()))
 }
 
-/// What a layer of a kind takes.
+/// Computes the work of a layer of a kind.
 ///
 /// # Errors
 /// Inputs that the kind cannot take, or that do not meet; more than a network may take.
@@ -122,7 +123,7 @@ fn check_inputs(kind: &LayerKind, given: &[Given<'_>]) -> Result<Shape, Diagnosi
     }
 }
 
-/// Two inputs of which one is not as the other should be.
+/// Refuses two inputs that do not match each other.
 fn apart(first: Given<'_>, other: Given<'_>) -> Diagnosis {
     Diagnosis::of(format!(
         "its inputs do not meet: `{}` gives {}, `{}` gives {}",
@@ -229,7 +230,7 @@ fn moved(window: Window, channels: u64, input: Given<'_>) -> Result<Shape, Diagn
     }
 }
 
-/// All inputs behind one another.
+/// Puts all inputs behind one another.
 fn concatenated(given: &[Given<'_>]) -> Result<Shape, Diagnosis> {
     let first = given[0];
     let mut whole = first.shape;
@@ -255,7 +256,7 @@ fn concatenated(given: &[Given<'_>]) -> Result<Shape, Diagnosis> {
     Ok(whole)
 }
 
-/// What a layer's one sample takes, of an input and an output that belong together.
+/// Counts the work of a layer's one sample, from an input and an output that belong together.
 fn counts(kind: &LayerKind, input: Shape, output: Shape, inputs: u64) -> Counts {
     use LayerKind as Kind;
     let (read, written) = (input.elements(), output.elements());
@@ -264,7 +265,7 @@ fn counts(kind: &LayerKind, input: Shape, output: Shape, inputs: u64) -> Counts 
         elementwise: product(&[operations, written]),
         ..Counts::default()
     };
-    // What a normalization trains: numbers of each channel, or of each place of a vector.
+    // A normalization trains numbers of each channel, or of each place of a vector.
     let channels = match input {
         Shape::Image { channels, .. } => channels,
         Shape::Tokens { width, .. } | Shape::Vector { width } => width,
@@ -352,8 +353,8 @@ fn counts(kind: &LayerKind, input: Shape, output: Shape, inputs: u64) -> Counts 
     }
 }
 
-/// What a layer's backward pass needs, of an input and an output that belong together. Functions
-/// that are not done in place leave their input behind, too.
+/// Says which data a layer's backward pass needs, from an input and an output that belong together.
+/// Functions that are not done in place leave their input behind, too.
 pub(super) fn kept(kind: &LayerKind, input: Shape, output: Shape, in_place: bool) -> Kept {
     use LayerKind as Kind;
     let (inputs, from_output, own) = match *kind {

@@ -14,34 +14,34 @@ use crate::units::Bytes;
 pub enum TrainingError {
     /// A name that no network, variant or dataset has.
     Unknown {
-        /// What was asked for.
+        /// Names the sort of thing that was asked for.
         what: &'static str,
-        /// The name.
+        /// Gives the unknown name.
         name: String,
         /// The names that there are.
         known: Vec<String>,
     },
     /// A layer that cannot take what it is given.
     Layer {
-        /// The network's name.
+        /// Names the network.
         network: String,
-        /// The layer's name.
+        /// Names the layer.
         layer: String,
-        /// What is wrong with it.
+        /// Says how it is wrong.
         fault: Diagnosis,
     },
     /// A size of samples that a network does not have.
     Samples {
-        /// The network's name.
+        /// Names the network.
         network: String,
-        /// The shape of its samples.
+        /// Gives the shape of its samples.
         input: Shape,
     },
     /// A size of samples that is not possible.
     SampleSize {
-        /// The network's name.
+        /// Names the network.
         network: String,
-        /// The size.
+        /// Gives the size.
         size: SampleSize,
     },
     /// A GPU whose file lacks what is needed.
@@ -49,28 +49,28 @@ pub enum TrainingError {
     Gpu(#[from] GpuError),
     /// Numbers that a GPU does not calculate with.
     Precision {
-        /// What it lacks.
+        /// Says which precision it lacks.
         error: GpuError,
-        /// What it calculates with.
+        /// Lists the precisions that it calculates with.
         instead: Vec<&'static str>,
     },
-    /// A device of no known model.
+    /// The device has no known model.
     NoModel {
-        /// The GPU's name.
+        /// Names the GPU.
         gpu: String,
-        /// Its server's name.
+        /// Names its server.
         server: String,
     },
     /// GPUs in two servers, between which nothing is copied.
     Apart {
         /// How they were to communicate.
         way: &'static str,
-        /// The first rank.
+        /// Names the first rank.
         first: u32,
-        /// One in another server.
+        /// Names one in another server.
         second: u32,
     },
-    /// GPUs of one server of which neither reads the other's memory.
+    /// The GPUs are in one server, and neither reads the other's memory.
     NoPeerAccess {
         /// How they were to communicate.
         way: &'static str,
@@ -88,25 +88,25 @@ pub enum TrainingError {
         /// Why it does.
         why: &'static str,
     },
-    /// More stages of a pipeline than blocks of a network.
+    /// A pipeline has more stages than its network has blocks.
     TooManyStages {
-        /// The stages.
+        /// Counts the stages.
         stages: usize,
-        /// The blocks.
+        /// Counts the blocks.
         blocks: usize,
     },
     /// A network whose file does not say how its layers are cut.
     NoSplit {
-        /// Its name.
+        /// Names it.
         network: String,
     },
     /// A batch that the GPUs, or the parts of a pipeline, do not divide.
     Batch {
-        /// The samples.
+        /// Counts the samples.
         batch: u64,
-        /// What has to divide them.
+        /// Gives the number that has to divide them.
         parts: u64,
-        /// What the parts are.
+        /// Names the parts.
         of: &'static str,
     },
     /// Times of layers that were measured with another number of samples.
@@ -126,13 +126,13 @@ pub enum TrainingError {
     TooLarge(Diagnosis),
     /// More samples than a GPU has memory for.
     Memory {
-        /// The GPU.
+        /// Names the GPU.
         gpu: u32,
         /// Samples that it computes at once.
         samples: u64,
-        /// What they take.
+        /// Gives the memory that they take.
         needed: Bytes,
-        /// What it has.
+        /// Gives the memory that it has.
         capacity: Bytes,
         /// Names the largest part, with its size.
         largest: (&'static str, Bytes),

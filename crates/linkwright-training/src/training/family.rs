@@ -1,4 +1,5 @@
-//! Families of layers, whose kernels libraries write alike, and what these take beside the least.
+//! Sorts layers into families, whose kernels libraries write alike, and gives their costs beyond
+//! the least.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +11,23 @@ use super::layer::LayerKind;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerFamily {
-    /// Convolutions.
+    /// It has convolutions.
     Convolution,
-    /// Products of a matrix with each vector.
+    /// It takes products of a matrix with each vector.
     FullyConnected,
-    /// Attention, by a fused kernel.
+    /// It is attention, by a fused kernel.
     Attention,
     /// Steps over tokens.
     Recurrent,
-    /// Normalization over the batch.
+    /// It is normalization over the batch.
     BatchNorm,
-    /// Normalization of each token's vector.
+    /// It is normalization of each token's vector.
     TokenNorm,
-    /// Normalization over neighbouring channels.
+    /// It is normalization over neighbouring channels.
     LocalResponseNorm,
-    /// The greatest or the mean of windows or of all.
+    /// It takes the greatest or the mean of windows or of all.
     Pooling,
-    /// What is done with each number by itself.
+    /// It works on each number by itself.
     #[default]
     Elementwise,
     /// Sums of layers, and layers behind one another.
@@ -41,7 +42,7 @@ impl LayerFamily {
     /// How many there are.
     pub const COUNT: usize = Self::Softmax as usize + 1;
 
-    /// The family of a kind.
+    /// Returns the family of a kind.
     #[must_use]
     pub const fn of(kind: &LayerKind) -> Self {
         match kind {
@@ -69,13 +70,15 @@ impl LayerFamily {
     }
 }
 
-/// What the kernels of a pass through a layer take beside the one kernel that does its work as the peaks allow.
+/// Holds the costs of the kernels of a pass through a layer. They come beside the one kernel that
+/// does its work as the peaks allow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
-    /// For each of its kernels, the starts of so many: of those that copy, cast and change layouts besides, and of
-    /// those that a library divides it into.
+    /// Counts the starts for each of its kernels. Some start kernels that copy, cast and change
+    /// layouts besides. Others start the kernels that a library divides it into.
     pub kernels: f64,
-    /// Its work takes so many times as long as arithmetic or memory bounds it: what moves more than once.
+    /// Multiplies the time that arithmetic or memory allows for its work: some data moves more than
+    /// once.
     pub times: f64,
 }
 
@@ -88,8 +91,8 @@ impl Default for Pass {
 /// The passes of a family's layers, with numbers of one width.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Passes {
-    /// Forward.
+    /// Holds the forward pass.
     pub forward: Pass,
-    /// Backward.
+    /// Holds the backward pass.
     pub backward: Pass,
 }

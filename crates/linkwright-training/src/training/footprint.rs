@@ -1,11 +1,11 @@
-//! The memory of a GPU before and during training.
+//! Computes the memory of a GPU before and during training.
 //!
-//! What it represents: weights and gradients; the optimizer's state, with a master copy of the
-//! weights where these have 16 bits; activations that the backward pass needs, which grow with the
-//! samples; work space as a share of them; the framework's own; and, where one GPU aggregates the
-//! gradients of all, what it keeps for that. What it leaves out: gaps between allocations, larger
-//! work space where a library finds it worth while, and activations that are computed again instead
-//! of kept.
+//! The model has weights and gradients. It has the optimizer's state, with a master copy of the
+//! weights where these have 16 bits. It has activations that the backward pass needs, which grow
+//! with the samples, and work space as a share of them. It has the framework's own memory. Where
+//! one GPU aggregates the gradients of all, it has the memory for that. The model leaves out gaps
+//! between allocations, and larger work space where a library finds it worth while. It leaves out
+//! activations that are computed again instead of kept.
 //!
 //! The constants are a framework's, in `terms.toml`, with what they were calibrated on.
 
@@ -25,7 +25,7 @@ use super::precision::Precision;
 use super::terms::MemoryTerms;
 use crate::units::Bytes;
 
-/// Bytes of a number of the optimizer's state, and of a master copy of a weight.
+/// Gives the bytes of a number of the optimizer's state, and of a master copy of a weight.
 const MASTER: u64 = 4;
 /// More samples than any GPU has memory for.
 const MOST_SAMPLES: u64 = 1 << 40;
@@ -37,18 +37,18 @@ pub struct Keeping {
     pub precision: Precision,
     /// Numbers of gradients.
     pub gradients: Precision,
-    /// What is kept for each weight.
+    /// Says which numbers are kept for each weight.
     pub optimizer: Optimizer,
-    /// What the framework keeps.
+    /// Says which memory the framework keeps.
     pub terms: MemoryTerms,
 }
 
-/// What of a network one GPU holds, in numbers.
+/// Holds the part of a network that one GPU holds, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holding {
     /// Weights.
     pub weights: u64,
-    /// Gradients of its own samples.
+    /// Counts the gradients of its own samples.
     pub gradients: u64,
     /// Weights that it updates: their optimizer's state and master copies are its.
     pub updated: u64,
@@ -56,12 +56,12 @@ pub struct Holding {
     pub aggregated: u64,
     /// Weights and gradients of others that it has for a while.
     pub gathered: u64,
-    /// One sample.
+    /// Counts the numbers of one sample.
     pub sample: u64,
-    /// What the backward pass of one sample needs.
+    /// Counts the numbers that the backward pass of one sample needs.
     pub activations: u64,
-    /// How many times the samples that it computes at once it has activations of: stages of a
-    /// pipeline begin several parts of a batch before they end one.
+    /// Counts how many times it has activations of the samples that it computes at once. Stages of
+    /// a pipeline begin several parts of a batch before they end one.
     pub under_way: u64,
 }
 
@@ -72,7 +72,7 @@ impl Holding {
         Self::part(network, in_place, 0..network.layers.len(), 1)
     }
 
-    /// The same where another GPU updates the weights.
+    /// Returns the same where another GPU updates the weights.
     #[must_use]
     pub fn worker(self) -> Self {
         Self { updated: 0, ..self }
@@ -84,14 +84,14 @@ impl Holding {
         Self { weights: 0, gradients: 0, updated: 0, ..self }
     }
 
-    /// The same where this GPU updates the weights of all: it keeps the sum of the gradients and, as
-    /// MXNet's key-value store does, weights of its own.
+    /// Returns the same where this GPU updates the weights of all. It keeps the sum of the
+    /// gradients and, as MXNet's key-value store does, weights of its own.
     #[must_use]
     pub fn server(self) -> Self {
         Self { aggregated: 2 * self.weights, ..self }
     }
 
-    /// A part of each parameter of a network (ZeRO stage 3, FSDP) on each of so many GPUs. The
+    /// Puts a part of each parameter of a network (ZeRO stage 3, FSDP) on each of `gpus` GPUs. The
     /// weights of two units are gathered at once, one of them ahead, and the gradients of one.
     #[must_use]
     pub fn sharded(network: &Network, in_place: bool, gpus: u64) -> Self {
@@ -116,15 +116,15 @@ impl Holding {
         Self { weights: part, gradients: part, updated: part, ..self }
     }
 
-    /// A part of each layer that the network's file cuts (tensor parallelism), on each of so many
-    /// GPUs; all of the others.
+    /// Puts a part of each layer that the network's file cuts (tensor parallelism) on each of
+    /// `gpus` GPUs. The other layers are whole on each.
     #[must_use]
     pub fn tensor(network: &Network, in_place: bool, gpus: u64) -> Self {
         Self::part(network, in_place, 0..network.layers.len(), gpus)
     }
 
-    /// Some layers in a row, a stage of a pipeline, which has activations of so many parts of a
-    /// batch.
+    /// Takes some layers in a row, a stage of a pipeline, which has activations of `under_way`
+    /// parts of a batch.
     ///
     /// # Panics
     /// A range that leaves the network.
@@ -148,7 +148,7 @@ impl Holding {
         Self { weights, gradients, updated, aggregated, gathered, sample, activations, under_way }
     }
 
-    /// The memory that so many samples take.
+    /// Returns the memory that these samples take.
     #[must_use]
     pub fn footprint(&self, samples: u64, keeping: Keeping) -> Footprint {
         let Keeping { precision, gradients, optimizer, terms } = keeping;
@@ -186,7 +186,7 @@ impl Holding {
         (least > 0).then_some(least)
     }
 
-    /// The memory that so many samples take on a GPU that has so much.
+    /// Returns the memory that these samples take on a GPU of a given capacity.
     ///
     /// # Errors
     /// More than it has: by how much, and the largest part.
@@ -210,34 +210,35 @@ impl Holding {
 /// The memory of one GPU, by what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Footprint {
-    /// The framework's own.
+    /// Belongs to the framework.
     pub context: Bytes,
     /// Weights.
     pub weights: Bytes,
-    /// Gradients.
+    /// Holds the gradients.
     pub gradients: Bytes,
     /// The optimizer's state, and master copies of weights.
     pub optimizer: Bytes,
-    /// What it takes to aggregate the gradients of all GPUs.
+    /// Gives the memory that it takes to aggregate the gradients of all GPUs.
     pub aggregation: Bytes,
     /// Weights and gradients of others, for a while.
     pub gathered: Bytes,
-    /// The samples.
+    /// Holds the samples.
     pub samples: Bytes,
-    /// What the backward pass needs.
+    /// Holds the activations that the backward pass needs.
     pub activations: Bytes,
-    /// Work space.
+    /// Is work space.
     pub workspace: Bytes,
 }
 
 impl Footprint {
-    /// Before the first step: the framework, weights, gradients and room for the samples.
+    /// Sums the memory before the first step: the framework, weights, gradients and room for the
+    /// samples.
     #[must_use]
     pub fn before(&self) -> Bytes {
         sum(&[self.context, self.weights, self.gradients, self.samples])
     }
 
-    /// While it trains.
+    /// Sums the memory while it trains.
     #[must_use]
     pub fn total(&self) -> Bytes {
         let Self { optimizer, aggregation, gathered, activations, workspace, .. } = *self;

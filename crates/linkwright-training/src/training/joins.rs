@@ -1,4 +1,4 @@
-//! How the GPUs of a job reach each other's memory.
+//! Says how the GPUs of a job reach each other's memory.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,14 @@ use crate::system::{Proximity, System, Wiring, proximity};
 /// How one GPU copies to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Join {
-    /// Over their own NVLinks or xGMI, or NVSwitches.
+    /// They have their own NVLinks or xGMI, or NVSwitches.
     Fabric,
-    /// From one to the other over PCIe, below one CPU.
+    /// Data goes from one to the other over PCIe, below one CPU.
     Pcie,
-    /// Into the memory of a CPU and out of it again, since no peer copy crosses the links between CPUs.
+    /// Data goes into the memory of a CPU and out of it again, since no peer copy crosses the links
+    /// between CPUs.
     Staged,
-    /// In two servers.
+    /// They are in two servers.
     Network,
 }
 
@@ -35,7 +36,7 @@ struct Seat {
 }
 
 impl Joins {
-    /// Those of GPUs by their ids in the system, in the order of a job's ranks.
+    /// Returns the joins of GPUs by their ids in the system, in the order of a job's ranks.
     #[must_use]
     pub fn of(system: &System, gpus: &[u32]) -> Self {
         let seat = |gpu: &u32| {
@@ -83,7 +84,7 @@ impl Joins {
     }
 }
 
-/// How the GPUs of a server reach each other.
+/// Says how the GPUs of a server reach each other.
 fn of_server(system: &System, server: u32) -> Vec<Vec<Join>> {
     let first = system.gpu_at(server, 0) as usize;
     let wiring = Wiring::of_gpus(system, &[first]);

@@ -1,4 +1,4 @@
-//! Layers: what they are, and what one sample's forward pass through them takes.
+//! Describes layers: their kinds, and the work of one sample's forward pass through them.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Window {
     pub kernel: [u64; 2],
     /// How far it moves at a time.
     pub stride: [u64; 2],
-    /// How many points of zeros lie around the picture, on each side.
+    /// Counts the points of zeros around the picture, on each side.
     pub padding: [u64; 2],
     /// Whether a last window that reaches beyond the padding counts, as Caffe's pooling has it.
     pub ceiling: bool,
@@ -35,19 +35,19 @@ impl Window {
     }
 }
 
-/// A function of each number by itself.
+/// Applies a function to each number by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
     /// The number where it is above zero, zero elsewhere.
     Relu,
-    /// The hyperbolic tangent.
+    /// It is the hyperbolic tangent.
     Tanh,
-    /// The logistic function.
+    /// It is the logistic function.
     Sigmoid,
-    /// The number times the normal distribution's, by its approximation with a tangent.
+    /// It is the number times the normal distribution's, by its approximation with a tangent.
     Gelu,
-    /// The number times its logistic function.
+    /// It is the number times its logistic function.
     Silu,
 }
 
@@ -62,15 +62,15 @@ impl Named for Activation {
     ];
 }
 
-/// What a layer does.
+/// Says which function a layer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerKind {
-    /// A convolution of a picture.
+    /// It is a convolution of a picture.
     Convolution {
-        /// Channels of the output.
+        /// Counts the channels of the output.
         channels: u64,
-        /// The filter's window.
+        /// Gives the filter's window.
         window: Window,
         /// Into how many groups channels are cut that do not see one another.
         groups: u64,
@@ -86,22 +86,22 @@ pub enum LayerKind {
         /// Whether the matrix is an embedding's, which is counted there.
         tied: bool,
     },
-    /// The greatest number of each window.
+    /// Takes the greatest number of each window.
     MaxPooling(Window),
-    /// The mean of each window.
+    /// Takes the mean of each window.
     AveragePooling(Window),
-    /// The mean of each channel.
+    /// Takes the mean of each channel.
     GlobalAveragePooling,
-    /// A function of each number by itself.
+    /// Applies a function to each number by itself.
     Activation(Activation),
-    /// Normalization of each channel over the batch, with a trained scale and shift.
+    /// It is normalization of each channel over the batch, with a trained scale and shift.
     BatchNormalization,
-    /// Normalization of each token's vector, with a trained scale and, with a bias, shift.
+    /// It is normalization of each token's vector, with a trained scale and, with a bias, shift.
     LayerNormalization {
         /// Whether a trained shift is added.
         bias: bool,
     },
-    /// Division of each token's vector by its root mean square, with a trained scale.
+    /// Divides each token's vector by its root mean square, with a trained scale.
     RootMeanSquareNormalization,
     /// Division by what neighbouring channels have at the same point.
     LocalResponseNormalization {
@@ -112,27 +112,27 @@ pub enum LayerKind {
     Dropout,
     /// Shares that sum to one, with the loss where it is a network's end.
     Softmax,
-    /// Channels, or a token's numbers, of all inputs behind one another.
+    /// Puts channels, or a token's numbers, of all inputs behind one another.
     Concatenation,
-    /// The sum of all inputs.
+    /// Returns the sum of all inputs.
     Addition,
-    /// The product of all inputs, number by number.
+    /// Returns the product of all inputs, number by number.
     Multiplication,
-    /// A trained vector for each token number.
+    /// Holds a trained vector for each token number.
     Embedding {
         /// How many token numbers there are.
         vocabulary: u64,
         /// Numbers of a vector.
         width: u64,
     },
-    /// A trained vector added at each place of a sequence.
+    /// Adds a trained vector at each place of a sequence.
     PositionEmbedding {
         /// Places that have one.
         positions: u64,
     },
-    /// Long short-term memory: steps over tokens, each waiting for the one before it.
+    /// It is long short-term memory. It steps over tokens, each waiting for the one before it.
     LongShortTermMemory {
-        /// Units, and numbers of each token's output.
+        /// Counts the units, and the numbers of each token's output.
         width: u64,
         /// Biases of each gate: two as cuDNN has it, of input and of state, or one.
         biases: u64,
@@ -149,9 +149,10 @@ pub enum LayerKind {
         /// Whether a token sees only those before it and itself.
         causal: bool,
     },
-    /// Every second point (or so), and channels of zeros behind: a shortcut without parameters.
+    /// Takes every second point (or so), and puts channels of zeros behind: a shortcut without
+    /// parameters.
     Subsampling {
-        /// Channels of the output.
+        /// Counts the channels of the output.
         channels: u64,
         /// From each how many points, each way, one is taken.
         stride: u64,
@@ -159,7 +160,7 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// The kind's name, as files write it.
+    /// Returns the kind's name, as files write it.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -232,7 +233,7 @@ impl LayerKind {
     }
 }
 
-/// How tensor parallelism cuts a layer.
+/// Says how tensor parallelism cuts a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Split {
@@ -248,37 +249,38 @@ impl Named for Split {
         &[("columns", Self::Columns), ("rows", Self::Rows)];
 }
 
-/// A layer of a network. What it takes is of one sample, so that a batch multiplies it.
+/// Describes a layer of a network. Its work is of one sample, so that a batch multiplies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// Its name, which no other layer of the network has.
     pub name: String,
-    /// What it does.
+    /// Gives the layer's function.
     pub kind: LayerKind,
-    /// What it reads: earlier layers by their place in [`Network::layers`](super::Network::layers),
-    /// or `None` for the network's own input.
+    /// Lists its inputs: earlier layers by their place in
+    /// [`Network::layers`](super::Network::layers), or `None` for the network's own input.
     pub inputs: Vec<Option<usize>>,
     /// The shape of what it writes.
     pub output: Shape,
-    /// Trained numbers.
+    /// Counts the trained numbers.
     pub parameters: u64,
-    /// Multiply-adds of the forward pass.
+    /// Counts the multiply-adds of the forward pass.
     pub multiply_adds: u64,
-    /// Other operations of the forward pass: sums, products, comparisons, exponentials, each as one.
+    /// Counts other operations of the forward pass: sums, products, comparisons, exponentials, each
+    /// as one.
     pub elementwise: u64,
-    /// Elements of all inputs.
+    /// Counts the elements of all inputs.
     pub read: u64,
-    /// Elements that are kept for the backward pass: the output, where this or a later layer
-    /// needs it, and what only this layer needs.
+    /// Counts the elements that are kept for the backward pass. These are the output, where this or
+    /// a later layer needs it, and elements that only this layer needs.
     pub saved: u64,
-    /// Kernels of the forward pass of which each waits for the one before it: the time steps of an
-    /// LSTM, otherwise one.
+    /// Counts the kernels of the forward pass that wait for one another in a row: the time steps of
+    /// an LSTM, otherwise one.
     pub steps: u32,
-    /// The repeated block that it lies in, from zero: what is gathered at once where parameters
-    /// are spread over GPUs. Layers between blocks make blocks of their own.
+    /// Gives the repeated block that it lies in, from zero. A block is gathered at once where
+    /// parameters are spread over GPUs. Layers between blocks make blocks of their own.
     pub unit: u32,
-    /// How tensor parallelism cuts it; none where every GPU does all of it. What lies between a
-    /// layer cut by columns and one cut by rows is cut by columns, too.
+    /// Says how tensor parallelism cuts it; none where every GPU does all of it. A layer between
+    /// one cut by columns and one cut by rows is cut by columns, too.
     pub split: Option<Split>,
 }
 

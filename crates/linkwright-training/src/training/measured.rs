@@ -1,4 +1,4 @@
-//! Measured times of layers, which replace the model's.
+//! Reads measured times of layers, which replace the model's.
 //!
 //! ```text
 //! # V100-SXM2-16GB, cuDNN 9.1
@@ -24,16 +24,16 @@ use crate::units::Picoseconds;
 const COLUMNS: [&str; 5] = ["layer", "samples", "forward", "backward", "update"];
 /// Those that must be there.
 const REQUIRED: [&str; 3] = ["layer", "forward", "backward"];
-/// The longest time of a layer: an hour.
+/// Limits the time of a layer to an hour.
 const LONGEST: Picoseconds = Picoseconds(3600 * Picoseconds::SECOND.0);
 const MICROSECOND: u64 = Picoseconds::SECOND.0 / 1_000_000;
 
-/// Measured times of some of a network's layers.
+/// Holds measured times of some of a network's layers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MeasuredLayers {
     /// How many samples the GPU computed at once; unknown where the file does not say.
     pub samples: Option<u64>,
-    /// The times by the layer's place in the network.
+    /// Gives the times by the layer's place in the network.
     pub layers: BTreeMap<usize, LayerTime>,
 }
 
@@ -113,8 +113,9 @@ impl MeasuredLayers {
     /// the text in errors.
     ///
     /// # Errors
-    /// Columns and layers that there are not, with the nearest; layers that are named twice; times
-    /// that are none; rows that say another number of samples than the first. Each with line and column.
+    /// Refuses unknown columns and layers, and names the nearest. It refuses layers that are named
+    /// twice, and texts that are no times. It refuses rows that say another number of samples than
+    /// the first. Each error has line and column.
     pub fn read(file: &str, text: &str, network: &Network) -> Result<Self, InputError> {
         let lines = text.lines().enumerate().map(|(at, text)| Line { file, number: at + 1, text });
         let mut lines =
@@ -202,7 +203,7 @@ impl MeasuredLayers {
         }
     }
 
-    /// The times, for a GPU that computes so many samples at once.
+    /// Returns the times, for a GPU that computes `samples` samples at once.
     ///
     /// # Errors
     /// Another number of samples than they were measured with.

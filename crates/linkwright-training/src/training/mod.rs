@@ -1,12 +1,13 @@
-//! Training of neural networks: layers, and what a step of training takes.
+//! Trains neural networks: holds their layers, and computes the time and memory of a step of
+//! training.
 //!
-//! What it represents: a [`Network`] is a list of [`Layer`]s with shapes. One file a network says
-//! what the layers are; parameters, multiply-adds, activations and what the backward pass needs
-//! are derived from them, for one sample. What it leaves out: operations that frameworks add
-//! (copies, changes of layout, random numbers), and whatever a network computes beside its layers.
+//! The model: a [`Network`] is a list of [`Layer`]s with shapes. One file a network describes the
+//! layers. Parameters, multiply-adds, activations and the needs of the backward pass are derived
+//! from them, for one sample. The model leaves out operations that frameworks add (copies, changes
+//! of layout, random numbers). It also leaves out all that a network computes beside its layers.
 //!
-//! A [`Training`] turns one into the program of a step on the GPUs of a system: times of layers by a
-//! [`Roofline`], and data that moves by one [`Way`] of several.
+//! A [`Training`] turns a network into the program of a step on the GPUs of a system. A
+//! [`Roofline`] gives the times of layers, and data moves by one [`Way`] of several.
 //!
 //! [`Network::find`] gives a published network, [`Network::read`] one's own, and
 //! [`Network::with_input`] either on samples of another shape.

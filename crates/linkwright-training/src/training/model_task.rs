@@ -162,7 +162,7 @@ impl ModelTask {
     /// Gives its step on GPUs of a system.
     ///
     /// # Errors
-    /// Those of [`LayoutStep::slowest`].
+    /// Fails as [`LayoutStep::slowest`] does.
     pub fn step(&self, system: &System, gpus: &[u32]) -> Result<LayoutStep, TrainingError> {
         LayoutStep::slowest(
             &self.training(),

@@ -12,25 +12,25 @@ use super::reader;
 use super::shape::Shape;
 use crate::diagnostic::{Diagnosis, InputError};
 
-/// What errors and files call the network's own input.
+/// Names the network's own input in errors and files.
 pub(super) const INPUT: &str = "input";
 
 /// A network that is trained, with all that one sample takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// The name by which commands and files call it.
+    /// Names the network in commands and files.
     pub name: String,
     /// Which of its forms it is, where there are several; otherwise empty.
     pub variant: String,
     /// Where its layers were published.
     pub source: String,
-    /// What the source leaves open.
+    /// Lists the points that the source leaves open.
     pub assumptions: Vec<String>,
     /// Holds assumptions on the shape of a sample, which samples of another shape have not.
     pub input_assumptions: Vec<String>,
     /// The [`Dataset`] that it is trained on, unless another is asked for.
     pub dataset: Option<String>,
-    /// The shape of one sample.
+    /// Gives the shape of one sample.
     pub input: Shape,
     /// Its layers; those that no other reads are its ends.
     pub layers: Vec<Layer>,
@@ -41,9 +41,9 @@ pub struct Network {
 pub struct SampleSize {
     /// Points of an image, each way.
     pub points: Option<u64>,
-    /// Channels of an image, beside its points.
+    /// Counts the channels of an image, beside its points.
     pub channels: Option<u64>,
-    /// Tokens of a sequence.
+    /// Counts the tokens of a sequence.
     pub tokens: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ macro_rules! files {
     };
 }
 
-/// The file of every network: the oldest kinds first.
+/// Lists the file of every network: the oldest kinds first.
 const FILES: &[(&str, &str)] = files! {
     "mlp",
     "lenet",
@@ -75,11 +75,11 @@ const FILES: &[(&str, &str)] = files! {
     "llama3-70b",
 };
 
-/// The networks of each file, read when one of them is asked for; the tests read them all, so that
-/// none can fail for a user.
+/// Holds the networks of each file, read when one of them is asked for. The tests read them all, so
+/// that none can fail for a user.
 static READ: [OnceLock<Vec<Network>>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
-/// The networks of one file: a name's variants.
+/// Returns the networks of one file: a name's variants.
 fn of_file(at: usize) -> &'static [Network] {
     READ[at].get_or_init(|| {
         let (file, text) = FILES[at];
@@ -87,12 +87,12 @@ fn of_file(at: usize) -> &'static [Network] {
     })
 }
 
-/// A name without what people leave out.
+/// Returns a name without the marks that people leave out.
 fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '_'], "")
 }
 
-/// The text of a network's file.
+/// Returns the text of a network's file.
 #[cfg(test)]
 pub(super) fn text(name: &str) -> &'static str {
     let found = FILES.iter().find(|(file, _)| file.strip_suffix(".toml") == Some(name));
@@ -139,16 +139,16 @@ impl Network {
     /// not meet, each with file, line and column.
     ///
     /// # Panics
-    /// Never: what is read has at least one variant.
+    /// It never does: a file that is read has at least one variant.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
         let variants = reader::read(file, text)?;
         Ok(variants.into_iter().next().expect("a file has at least one variant"))
     }
 
-    /// The same in every variant of the file.
+    /// Reads the same in every variant of the file.
     ///
     /// # Errors
-    /// As [`Network::read`].
+    /// Fails as [`Network::read`] does.
     pub fn read_all(file: &str, text: &str) -> Result<Vec<Self>, InputError> {
         reader::read(file, text)
     }
@@ -167,13 +167,13 @@ impl Network {
         self.input_assumptions.iter().chain(&self.assumptions)
     }
 
-    /// Trained numbers of all layers.
+    /// Counts the trained numbers of all layers.
     #[must_use]
     pub fn parameters(&self) -> u64 {
         self.layers.iter().map(|layer| layer.parameters).sum()
     }
 
-    /// Multiply-adds of one sample's forward pass.
+    /// Counts the multiply-adds of one sample's forward pass.
     #[must_use]
     pub fn multiply_adds(&self) -> u64 {
         self.layers.iter().map(|layer| layer.multiply_adds).sum()
@@ -185,7 +185,7 @@ impl Network {
         self.layers.iter().map(|layer| layer.saved).sum()
     }
 
-    /// The layer of a name.
+    /// Finds the layer of a name.
     ///
     /// # Errors
     /// A name that none has.
@@ -202,7 +202,7 @@ impl Network {
         self.dataset.as_deref().and_then(|name| Dataset::find(name).ok())
     }
 
-    /// The same network on samples of another size; what is not given stays.
+    /// Returns the same network on samples of another size. Sizes that are not given stay.
     ///
     /// # Errors
     /// A size that samples of its kind do not have or that is not possible, and one that a layer cannot take.
@@ -227,7 +227,7 @@ impl Network {
         self.with_input(input)
     }
 
-    /// The same network on samples of another shape: pictures of another size, sequences of
+    /// Returns the same network on samples of another shape: pictures of another size, sequences of
     /// another length.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl Network {
     /// Adds a layer, with all that follows from what it reads.
     ///
     /// # Errors
-    /// What its kind cannot take.
+    /// Refuses inputs that its kind cannot take.
     pub(super) fn push(
         &mut self,
         kind: LayerKind,
@@ -293,7 +293,7 @@ impl Network {
         Ok(())
     }
 
-    /// What is kept for the backward pass, which later layers decide, too.
+    /// Settles which elements are kept for the backward pass. Later layers decide that, too.
     pub(super) fn settle(&mut self) {
         let kept = self.kept(true);
         for (layer, kept) in self.layers.iter_mut().zip(kept) {
@@ -301,8 +301,9 @@ impl Network {
         }
     }
 
-    /// Elements of each layer that are kept for the backward pass, of one sample, where functions
-    /// such as a rectifier are done in place or, as some frameworks do, beside their input.
+    /// Counts the elements of each layer that are kept for the backward pass, of one sample.
+    /// Functions such as a rectifier are done in place or, as some frameworks do, beside their
+    /// input.
     #[must_use]
     pub fn kept(&self, in_place: bool) -> Vec<u64> {
         let mut wanted = vec![false; self.layers.len()];
@@ -339,7 +340,7 @@ fn check_tied(kind: &LayerKind, given: &[Given<'_>], layers: &[Layer]) -> Result
     Err(Diagnosis::of(problem).remedy("leave `tied` out, or give both the same shape"))
 }
 
-/// What of a layer its kind and inputs do not say.
+/// Holds the facts about a layer that its kind and inputs do not say.
 pub(super) struct Spot {
     pub name: String,
     pub unit: u32,

@@ -1,10 +1,10 @@
-//! What turns gradients into new weights.
+//! Describes optimizers, which turn gradients into new weights.
 
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
 
-/// An optimizer, as far as its memory and its kernels depend on it.
+/// Names an optimizer, as far as its memory and its kernels depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Optimizer {

@@ -6,20 +6,20 @@ use crate::diagnostic::Named;
 use crate::system::gpus::{GpuError, GpuModel, NumberType};
 use crate::units::OperationRate;
 
-/// The numbers of weights, gradients and activations, and what multiplies them.
+/// Names the numbers of weights, gradients and activations, and the units that multiply them.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// 32-bit numbers on the plain cores.
+    /// Takes 32-bit numbers on the plain cores.
     #[default]
     Fp32,
-    /// 32-bit numbers, which the matrix units take with 10 bits of mantissa.
+    /// Takes 32-bit numbers, which the matrix units take with 10 bits of mantissa.
     Tf32,
-    /// 16-bit numbers (IEEE half precision) with a master copy of the weights in 32 bits.
+    /// Takes 16-bit numbers (IEEE half precision) with a master copy of the weights in 32 bits.
     Fp16,
-    /// 16-bit numbers (brain floating point) with a master copy of the weights in 32 bits.
+    /// Takes 16-bit numbers (brain floating point) with a master copy of the weights in 32 bits.
     Bf16,
 }
 
@@ -36,7 +36,7 @@ impl Precision {
         *self == Self::default()
     }
 
-    /// The numbers that matrix units multiply.
+    /// Names the numbers that matrix units multiply.
     #[must_use]
     pub const fn number(self) -> NumberType {
         match self {
@@ -60,7 +60,7 @@ impl Precision {
         }
     }
 
-    /// Bytes of a weight, a gradient or an activation in a GPU's memory.
+    /// Returns the bytes of a weight, a gradient or an activation in a GPU's memory.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {

@@ -1,4 +1,4 @@
-//! What is trained, how, and on which GPUs: from a network to the program of a step.
+//! Prepares training: turns a network, the way to train it and the GPUs into the program of a step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,36 +18,36 @@ use crate::system::System;
 use crate::system::gpus::GpuModel;
 use crate::units::{Bytes, Picoseconds};
 
-/// The most samples of a step.
+/// Limits the samples of a step.
 pub const MOST_SAMPLES: u64 = 1 << 24;
-/// The most parts of a pipeline's batch.
+/// Limits the parts of a pipeline's batch.
 pub const MOST_MICRO_BATCHES: u32 = 4096;
 
 /// Bytes of a number of a sample, where no dataset says otherwise: frameworks hand over 32 bits.
 const BYTES_OF_INPUT: u64 = 4;
 
-/// What is trained, and how.
+/// Says which network is trained, and how.
 #[derive(Debug, Clone)]
 pub struct Training<'a> {
     /// The network, on samples of the shape that it is to be trained on.
     pub network: &'a Network,
     /// Samples of a step, over all GPUs.
     pub batch: u64,
-    /// The numbers.
+    /// Names the numbers.
     pub precision: Precision,
     /// The numbers that gradients are kept and reduced in.
     pub gradients: Precision,
-    /// What turns gradients into weights.
+    /// Turns gradients into weights.
     pub optimizer: Optimizer,
-    /// What drivers take.
+    /// Holds the times that drivers take.
     pub terms: &'a Terms,
-    /// What the framework costs.
+    /// Holds the costs of the framework.
     pub costs: FrameworkCosts,
     /// How data moves.
     pub way: Way,
     /// Whether gradients are reduced while others are still computed.
     pub overlaps: bool,
-    /// Parts of the batch that follow one another through a pipeline.
+    /// Counts the parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
     /// Whether samples are copied from the host in every step.
     pub copies_samples: bool,
@@ -62,7 +62,8 @@ pub struct Training<'a> {
 pub struct Turns {
     /// Samples that come from the host.
     pub copied: Bytes,
-    /// What is computed before gradients are known, and how much they are; at least one.
+    /// Gives the time of the work before gradients are known, and their size. There is at least
+    /// one.
     pub buckets: Vec<(Picoseconds, Bytes)>,
     /// The update of the weights, once all gradients are reduced.
     pub update: Picoseconds,
@@ -78,8 +79,8 @@ impl Turns {
 }
 
 impl<'a> Training<'a> {
-    /// What nobody chooses anything of: numbers of 32 bits, momentum, and the default framework, which all-reduces
-    /// gradients while others are computed.
+    /// Returns the usual training, where nobody chooses anything. It has numbers of 32 bits,
+    /// momentum, and the default framework, which all-reduces gradients while others are computed.
     #[must_use]
     pub fn usual(network: &'a Network, batch: u64) -> Self {
         static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
@@ -104,10 +105,10 @@ impl<'a> Training<'a> {
 }
 
 impl Training<'_> {
-    /// A step by all-reduces on one of so many GPUs.
+    /// Returns a step by all-reduces on one of `gpus` GPUs.
     ///
     /// # Errors
-    /// As [`Self::layers`].
+    /// Fails as [`Self::layers`] does.
     pub fn turns(&self, gpu: &GpuModel, gpus: usize) -> Result<Turns, TrainingError> {
         let own = self.rank(gpu, gpus)?;
         let framework = self.costs.iteration.0 + gpus as u64 * self.costs.gpu.0;
@@ -123,7 +124,7 @@ impl Training<'_> {
     /// Gives a step by all-reduces on the slowest of these GPUs, as all wait for it.
     ///
     /// # Errors
-    /// As [`Self::layers`]; a GPU without a model.
+    /// Fails as [`Self::layers`] does, and for a GPU without a model.
     ///
     /// # Panics
     /// If there is no GPU.
@@ -138,7 +139,7 @@ impl Training<'_> {
         Ok(turns.into_iter().max_by_key(Turns::computed).expect("a job has a GPU"))
     }
 
-    /// Samples that one of so many GPUs computes at once.
+    /// Counts the samples that one of `gpus` GPUs computes at once.
     ///
     /// # Errors
     /// A batch that the GPUs, or the parts of a pipeline, do not divide.
@@ -154,7 +155,7 @@ impl Training<'_> {
         Ok(self.batch / parts)
     }
 
-    /// The times of all layers on a GPU, one of so many.
+    /// Returns the times of all layers on a GPU, one of `gpus`.
     ///
     /// # Errors
     /// A batch that does not divide, a GPU that is not known well enough.
@@ -171,7 +172,7 @@ impl Training<'_> {
         Ok(self.network.layers.iter().enumerate().map(time).collect())
     }
 
-    /// The program of a step on GPUs by their ids in the system, in the order of its ranks.
+    /// Builds the program of a step on GPUs by their ids in the system, in the order of its ranks.
     ///
     /// # Errors
     /// A batch that does not divide, GPUs that are not known well enough, a way that they cannot go.
@@ -214,7 +215,7 @@ impl Training<'_> {
     /// one update of all weights is shared out by how many a layer has.
     ///
     /// # Errors
-    /// As [`Self::layers`].
+    /// Fails as [`Self::layers`] does.
     pub fn spent(&self, gpu: &GpuModel, gpus: usize) -> Result<Vec<LayerTime>, TrainingError> {
         let rank = self.rank(gpu, gpus)?;
         let mut times: Vec<LayerTime> = rank.layers.iter().map(|layer| layer.time).collect();
@@ -241,7 +242,7 @@ impl Training<'_> {
     /// kernel count once.
     ///
     /// # Errors
-    /// As [`Self::layers`].
+    /// Fails as [`Self::layers`] does.
     pub fn traffic(&self, gpu: &GpuModel, gpus: usize) -> Result<[Bytes; 2], TrainingError> {
         let (samples, roofline) = (self.samples(gpus)?, self.roofline(gpu)?);
         let parts = if self.way.divides_updates() { gpus as u128 } else { 1 };
@@ -309,7 +310,7 @@ impl Training<'_> {
     }
 }
 
-/// The model of a GPU of a system.
+/// Returns the model of a GPU of a system.
 ///
 /// # Errors
 /// [`TrainingError::NoModel`] where it is not known.
@@ -323,7 +324,8 @@ pub fn model_of(system: &System, gpu: u32) -> Result<&GpuModel, TrainingError> {
     })
 }
 
-/// Whether a GPU's memory pages move when it touches them: NVIDIA's from Pascal on (compute capability 6), and AMD's.
+/// Says whether a GPU's memory pages move when it touches them. NVIDIA's do from Pascal on (compute
+/// capability 6), and AMD's do.
 fn has_page_faults(model: &GpuModel) -> bool {
     let capability = |processor: &String| processor.strip_prefix("sm_")?.parse::<u32>().ok();
     model.processors.iter().filter_map(capability).all(|capability| capability >= 60)

@@ -1,4 +1,4 @@
-//! How long the kernels of a layer take on a GPU.
+//! Says how long the kernels of a layer take on a GPU.
 //!
 //! **The model.** A kernel takes a least time, and then as long as the slower of its arithmetic and its memory:
 //!
@@ -29,7 +29,8 @@
 //! ([`GpuGeneration`](super::GpuGeneration)). On these, convolutions of numbers of 32 bits may take fewer multiplications
 //! (`fast.rs` beside this file). Each pass takes the fastest way.
 //!
-//! Language models time their products and attention by shapes instead (`layout_step/kernel_times.rs`).
+//! Language models have times of their products and attention by shapes instead
+//! (`layout_step/kernel_times.rs`).
 //!
 //! **What it leaves out.** Caches that hold one layer's output for the next. Kernels that fuse several layers.
 //! Algorithms of convolution that need fewer operations on later GPUs. Clocks that fall under load at the data sheet's power are in
@@ -56,22 +57,22 @@ pub use work::LayerWork;
 /// How long a layer takes, of one batch on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LayerTime {
-    /// Forward.
+    /// Gives the time of the forward pass.
     pub forward: Picoseconds,
-    /// The gradients of its weights and its inputs.
+    /// Gives the time of the gradients of its weights and its inputs.
     pub backward: Picoseconds,
-    /// New weights.
+    /// Gives the time of new weights.
     pub update: Picoseconds,
 }
 
 /// Times of layers on a GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Roofline {
-    /// The GPU.
+    /// Gives the rates of the GPU.
     pub gpu: GpuRates,
-    /// What kernels reach of it, and how many there are.
+    /// Says which share of the rates kernels reach, and how many kernels there are.
     pub reach: KernelReach,
-    /// What the host takes to launch one.
+    /// Gives the time that the host takes to launch one.
     pub launch: Picoseconds,
     /// Whether weights of 32 bits are cast in each pass of a layer that multiplies numbers of 16.
     pub casts_weights: bool,
@@ -80,7 +81,8 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// How long a layer takes with so many samples, and an optimizer that keeps so many numbers for each weight.
+    /// Says how long a layer takes with `samples` samples, and an optimizer that keeps `state`
+    /// numbers for each weight.
     #[must_use]
     pub fn layer(&self, work: &LayerWork, samples: u64, state: u64) -> LayerTime {
         let samples = u128::from(samples);
@@ -96,7 +98,7 @@ impl Roofline {
             let of_inputs = self.kernels(to_inputs, steps, back);
             let of_inputs = fast(of_inputs, to_inputs, back, Calculated::InputGradients);
             let inputs = if work.is_first { 0 } else { of_inputs };
-            // What has no weights multiplies two inputs, each of which has a gradient.
+            // A layer without weights multiplies two inputs. Each has a gradient.
             let second = if work.weights > 0 {
                 let of_weights = self.kernels(to_weights, 1, back);
                 fast(of_weights, to_weights, back, Calculated::WeightGradients)
@@ -166,7 +168,7 @@ impl Roofline {
         [Picoseconds::from_seconds(seconds).0, self.kernel(cast, Pass::default())]
     }
 
-    /// What layers of a family take, with these numbers.
+    /// Returns the costs of layers of a family, with these numbers.
     fn passes(&self, family: LayerFamily) -> Passes {
         self.reach.layers[family as usize][usize::from(self.gpu.number > 2)]
     }
@@ -177,13 +179,14 @@ impl Roofline {
         Operands { number: self.gpu.number, narrow: self.gpu.narrow.filter(|_| is_linear) }
     }
 
-    /// The same with no narrow numbers: what frameworks leave as it is, such as the head of a language model.
+    /// Returns the same with no narrow numbers. Frameworks leave some layers wide, such as the head
+    /// of a language model.
     #[must_use]
     pub fn wide(&self) -> Self {
         Self { gpu: GpuRates { narrow: None, ..self.gpu }, ..*self }
     }
 
-    /// The cast of a layer's weights to 16 bits, or of their gradients to 32.
+    /// Returns the time of the cast of a layer's weights to 16 bits, or of their gradients to 32.
     fn cast(&self, work: &LayerWork) -> u64 {
         if !self.casts_weights || self.gpu.number > 2 || !work.is_matrix || work.weights == 0 {
             return 0;
@@ -193,13 +196,14 @@ impl Roofline {
         self.kernels(cast, 1, Pass::default())
     }
 
-    /// The kernels of so many time steps beside their products: gates, sums, copies.
+    /// Returns the time of the kernels of `steps` time steps beside their products: gates, sums,
+    /// copies.
     fn least(&self, steps: u64, times: f64) -> u64 {
         let each = self.reach.least.max(self.launch).0 as f64;
         (each * self.reach.cell * times * steps as f64) as u64
     }
 
-    /// The update of so many weights, with so many numbers of state for each.
+    /// Returns the time to update `parameters` weights, with `state` numbers of state for each.
     #[must_use]
     pub fn update(&self, parameters: u64, state: u64) -> Picoseconds {
         if parameters == 0 {
@@ -218,7 +222,8 @@ impl Roofline {
         [2 + state, 1 + state].map(|numbers| u128::from(parameters) * u128::from(numbers) * 4)
     }
 
-    /// So many kernels that wait for each other and share the work, in picoseconds.
+    /// Returns the time of `steps` kernels that wait for each other and share the work, in
+    /// picoseconds.
     fn kernels(&self, whole: Kernel, steps: u64, pass: Pass) -> u64 {
         let of = u128::from(steps);
         let Kernel { multiply_adds, bytes, stored, results, .. } = whole;

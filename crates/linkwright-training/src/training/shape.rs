@@ -9,23 +9,23 @@ pub const MOST_EXTENT: u64 = 1 << 20;
 /// The most elements of one sample's shape, so that sums over a network stay within 64 bits.
 pub(super) const MOST_ELEMENTS: u64 = 1 << 40;
 
-/// The shape of one sample's tensor, without the batch.
+/// Gives the shape of one sample's tensor, without the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// Numbers in a row.
     Vector {
-        /// How many.
+        /// Counts the numbers.
         width: u64,
     },
     /// A sequence of vectors, one for each token; of a text's own token numbers the width is one.
     Tokens {
-        /// Tokens of the sequence.
+        /// Counts the tokens of the sequence.
         tokens: u64,
         /// Numbers of each token.
         width: u64,
     },
-    /// Channels of a picture.
+    /// Counts the channels of a picture.
     Image {
         /// Channels: three colours, or the features that a convolution finds.
         channels: u64,

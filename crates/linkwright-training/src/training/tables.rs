@@ -1,4 +1,4 @@
-//! Networks and steps as columns.
+//! Turns networks and steps into columns.
 
 use super::footprint::Footprint;
 use super::kernel_time::{KernelShape, KernelTime};
@@ -7,7 +7,7 @@ use super::roofline::LayerTime;
 use crate::table::Table;
 use crate::units::{Bytes, Picoseconds};
 
-/// One row for each layer: what it is and what one sample takes of it.
+/// Gives one row for each layer: its kind and the work of one sample.
 #[must_use]
 pub fn layers(network: &Network) -> Table {
     let layers = || network.layers.iter();

@@ -1,4 +1,5 @@
-//! What kernels reach of a GPU and what frameworks cost, each a constant with its source.
+//! Holds the share of a GPU that kernels reach and the costs of frameworks, each a constant with
+//! its source.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -26,11 +27,11 @@ static TERMS: LazyLock<Terms> = LazyLock::new(|| {
 /// The framework that counts where nobody names one.
 const DEFAULT_FRAMEWORK: &str = "pytorch";
 
-/// All terms.
+/// Holds all terms.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
-    /// Those that measurements gave.
+    /// Lists those that measurements gave.
     #[serde(rename = "fitted")]
     _fitted: Vec<String>,
     kernels: BTreeMap<String, Kernel>,
@@ -79,7 +80,7 @@ struct GenerationText {
     fused: bool,
 }
 
-/// Something of numbers of 16 bits, and of 32.
+/// Holds one value for numbers of 16 bits, and one for numbers of 32.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Widths<T> {
@@ -125,7 +126,7 @@ struct FrameworkTerms {
     memory: MemoryText,
 }
 
-/// What a framework keeps in a GPU's memory: `context` in MiB.
+/// Reads the memory that a framework keeps on a GPU: `context` in MiB.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemoryText {
@@ -134,12 +135,12 @@ struct MemoryText {
     in_place: bool,
 }
 
-/// What a framework keeps in a GPU's memory besides what training needs.
+/// Holds the memory that a framework keeps on a GPU besides the needs of training.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MemoryTerms {
-    /// Code, and what libraries set aside.
+    /// Holds code, and memory that libraries set aside.
     pub context: Bytes,
-    /// Work space, as a share of the activations.
+    /// Gives the work space, as a share of the activations.
     pub workspace: f64,
     /// Whether functions such as a rectifier are done in place of their input.
     pub in_place: bool,
@@ -148,37 +149,38 @@ pub struct MemoryTerms {
 /// Which gradients are reduced at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bucketing {
-    /// Those of each layer.
+    /// Reduces those of each layer.
     Layer,
-    /// Those of one layer after another until they are so many bytes.
+    /// Reduces those of one layer after another together, until they reach this size.
     Bytes(Bytes),
-    /// Those of so many arrays, counted from the first layer, by a collective for each array that waits for all of them;
-    /// where nothing is reduced by collectives, those of each layer.
+    /// Reduces those of this number of arrays, counted from the first layer. A collective for each
+    /// array waits for all of them. Where no collective reduces anything, it takes those of each
+    /// layer.
     Arrays(u32),
 }
 
 impl Bucketing {
-    /// So many bytes; each layer's where they are none.
+    /// Takes this size; each layer's gradients where it is zero.
     #[must_use]
     pub fn of_bytes(size: Bytes) -> Self {
         if size.0 > 0 { Self::Bytes(size) } else { Self::Layer }
     }
 }
 
-/// What a framework costs around its kernels.
+/// Holds the costs of a framework around its kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FrameworkCosts {
-    /// What its kernels reach.
+    /// Says which part of a GPU its kernels reach.
     pub kernels: KernelReach,
-    /// To launch one kernel from the host.
+    /// Takes one kernel's launch from the host.
     pub launch: Picoseconds,
     /// Of an iteration, whatever it computes.
     pub iteration: Picoseconds,
-    /// The same for each GPU.
+    /// Gives the same for each GPU.
     pub gpu: Picoseconds,
-    /// Of a copy between GPUs, before its first byte.
+    /// Passes before the first byte of a copy between GPUs.
     pub copy: Picoseconds,
-    /// Of the call of a collective.
+    /// Passes at the call of a collective.
     pub collective: Picoseconds,
     /// Whether all weights are updated by one kernel.
     pub fused_update: bool,
@@ -188,12 +190,13 @@ pub struct FrameworkCosts {
     pub bucket: Bucketing,
 }
 
-/// What a kernel reaches of a GPU.
+/// Says which part of a GPU a kernel reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KernelReach {
     /// Of a kernel that does nothing.
     pub least: Picoseconds,
-    /// Part of the peak that products of matrices reach, on plain cores and on matrix units.
+    /// Gives the part of the peak that products of matrices reach, on plain cores and on matrix
+    /// units.
     pub share: [f64; 2],
     /// Results that a block calculates each way, on plain cores and on matrix units.
     pub tile: [u64; 2],
@@ -204,14 +207,16 @@ pub struct KernelReach {
     /// Terms of a sum that would take as long as a block's first loads and last stores, on plain cores and on
     /// matrix units.
     pub start: [f64; 2],
-    /// Kernels that update the weights of one layer.
+    /// Counts the kernels that update the weights of one layer.
     pub update: u64,
-    /// Kernels of one time step of an LSTM beside its products, forward; twice as many backward.
+    /// Counts the kernels of one time step of an LSTM beside its products, forward; there are twice
+    /// as many backward.
     pub cell: f64,
-    /// How many times as long a product takes on matrix units whose rows do not all start at a multiple of 16 bytes,
-    /// with numbers of 16 bits and of 32.
+    /// Says how many times as long a product takes on matrix units whose rows do not all start at a
+    /// multiple of 16 bytes. It has one value for numbers of 16 bits and one for 32.
     pub unaligned: [f64; 2],
-    /// What layers of each family take, in the order of the families, with numbers of 16 bits and of 32.
+    /// Holds the costs of layers of each family, in the order of the families, with numbers of 16
+    /// bits and of 32.
     pub layers: [[Passes; 2]; LayerFamily::COUNT],
     /// Says what GPUs of some generations reach instead, in their order.
     pub generations: [Option<GenerationReach>; GpuGeneration::COUNT],
@@ -266,7 +271,7 @@ impl Terms {
         self.framework.keys().map(String::as_str).collect()
     }
 
-    /// What that costs and keeps which counts where nobody names one.
+    /// Returns the costs and the memory of the framework that counts where nobody names one.
     ///
     /// # Panics
     /// Never: the compiled-in terms have it.
@@ -276,7 +281,7 @@ impl Terms {
         found.expect("the terms have the default framework")
     }
 
-    /// What a framework costs, and what its kernels reach.
+    /// Returns the costs of a framework, and the part of a GPU that its kernels reach.
     ///
     /// # Errors
     /// A name that none has, and kernels that its entry names without there being any.
@@ -315,7 +320,7 @@ impl Terms {
         })
     }
 
-    /// What a framework keeps in a GPU's memory.
+    /// Returns the memory that a framework keeps on a GPU.
     ///
     /// # Errors
     /// A name that none has.

@@ -19,7 +19,7 @@ fn image(channels: u64, height: u64, width: u64) -> Shape {
     Shape::Image { channels, height, width }
 }
 
-/// Trained numbers, as papers or frameworks print them.
+/// Papers or frameworks print these numbers of trained parameters, and they are compared with ours.
 #[test]
 fn parameters_are_the_published_ones() {
     for (name, parameters) in [
@@ -62,7 +62,7 @@ fn parameters_are_the_published_ones() {
     assert_eq!(millions("resnet-110:imagenet"), 54.6);
 }
 
-/// Multiply-adds of one sample's forward pass, by the papers.
+/// Compares the multiply-adds of one sample's forward pass with the papers'.
 #[test]
 fn multiply_adds_are_the_published_ones() {
     for (name, billions, apart) in [
@@ -90,8 +90,9 @@ fn multiply_adds_are_the_published_ones() {
     }
 }
 
-/// The count of Narayanan et al., SC 2021, section 3: of one sequence 24 l s h^2 (1 + s / 6h +
-/// V / 16lh) operations forward, twice as many multiply-adds; it counts attention in full.
+/// The count is from Narayanan et al., SC 2021, section 3. One sequence takes 24 l s h^2 (1 + s /
+/// 6h + V / 16lh) operations forward. That is twice the number of multiply-adds. It counts
+/// attention in full.
 #[test]
 fn transformers_have_as_many_operations_as_megatrons_authors_say() {
     let gpt = network("gpt2-1.5b");
@@ -228,7 +229,7 @@ fn what_the_backward_pass_needs_is_kept_once() {
     );
 }
 
-/// Products of one convolution, by walking all of them.
+/// Counts the products of one convolution, by walking all of them.
 fn walked(input: [u64; 3], channels: u64, groups: u64, window: Window) -> (u64, [u64; 2]) {
     let places = [0, 1].map(|axis| walked_places(input[axis + 1], window, axis));
     let mut products = 0;
@@ -292,7 +293,7 @@ proptest! {
         }
     }
 
-    /// So many blocks behind one another take so many times what one takes.
+    /// It takes N blocks behind one another N times the work of one.
     #[test]
     fn repeated_blocks_add_up(repeat in 1_u64..20, width in 1_u64..50, tokens in 1_u64..30) {
         let text = |repeat: u64| format!(
@@ -342,7 +343,7 @@ proptest! {
         let _ = Network::read("own.toml", &text);
     }
 
-    /// A network with a few of its letters changed.
+    /// A network with a few of its letters changed is read or refused.
     #[test]
     fn damaged_networks_are_read_or_refused(
         which in 0_usize..5, cuts in prop::collection::vec((0_usize..4000, "[a-z0-9\"*{}= \\[\\],.-]{0,3}"), 1..4),
@@ -382,7 +383,7 @@ fn the_page_has_the_networks_as_they_are() {
     assert!(page.contains(&table), "docs/concepts/training.md should hold:\n{table}");
 }
 
-/// A number with commas between thousands.
+/// Writes a number with commas between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

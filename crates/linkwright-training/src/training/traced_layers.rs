@@ -27,7 +27,7 @@ impl Training<'_> {
     /// Gives the times of layers by a trace, in which a GPU computed `samples` at once.
     ///
     /// # Errors
-    /// As [`Self::layers`]; a trace without a backward pass.
+    /// Fails as [`Self::layers`] does, and for a trace without a backward pass.
     pub fn traced(
         &self,
         trace: &KernelTrace,

@@ -48,7 +48,7 @@ impl Units {
     /// Tells of each model of these GPUs whose units are another's that it is so.
     ///
     /// # Errors
-    /// A GPU of no known model.
+    /// Refuses a GPU of no known model.
     pub fn assumed(
         system: &System,
         gpus: impl IntoIterator<Item = u32>,

@@ -1,7 +1,7 @@
-//! What a job does, and how long that takes.
+//! Describes the work of a job, and computes how long it takes.
 //!
-//! **The model.** A job is so many equal iterations. In each, every GPU computes, and then
-//! all GPUs of the job all-reduce a buffer:
+//! **The model.** A job is a given number of equal iterations. In each, every GPU computes, and
+//! then all GPUs of the job all-reduce a buffer:
 //!
 //! ```text
 //! run time = iterations x (compute + 2 (k - 1) / k x bytes / effective bandwidth)
@@ -34,7 +34,7 @@ use crate::diagnostic::{Diagnose, Diagnosis, Registered, Registry, shown};
 use crate::system::gpus::{self, NumberType};
 use crate::units::{Bandwidth, Bytes, OperationRate, Picoseconds};
 
-/// The operations per second that a GPU sustains in training: half of a V100's peak.
+/// Gives the operations per second that a GPU sustains in training: half of a V100's peak.
 static SUSTAINED_OPERATIONS_PER_SECOND: LazyLock<u128> =
     LazyLock::new(|| u128::from(reference_rate().0) / 2);
 
@@ -54,39 +54,39 @@ const GPU: &str = "v100-sxm2-16gb";
 /// Iterations of a run of a net, as the published ones have.
 const ITERATIONS: u64 = 10_000;
 
-/// The bytes of one gradient, a 32-bit number.
+/// Gives the bytes of one gradient, a 32-bit number.
 const BYTES_PER_PARAMETER: u64 = 4;
 
-/// The bytes of a point of an image: three colours, a 32-bit number each.
+/// Gives the bytes of a point of an image: three colours, a 32-bit number each.
 const BYTES_PER_POINT: u64 = 12;
 
-/// What one iteration is made of.
+/// Describes the work of one iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// One step of training a net.
+    /// It is one step of training a net.
     Training {
-        /// The trained numbers of the net.
+        /// Counts the trained numbers of the net.
         parameters: u64,
-        /// Multiply-adds of the forward pass of one image.
+        /// Counts the multiply-adds of the forward pass of one image.
         multiply_adds_per_image: u64,
         /// Images that each GPU sees in an iteration.
         images_per_gpu: u32,
         /// Points of an image, each three 32-bit numbers.
         points_per_image: u64,
     },
-    /// One step of training a network layer by layer, as users train who choose nothing
+    /// It is one step of training a network layer by layer, as users train who choose nothing
     /// ([`Training::usual`]).
     Layers {
-        /// The network.
+        /// Names the network.
         network: &'static Network,
         /// Samples that each GPU sees in an iteration.
         samples_per_gpu: u32,
     },
-    /// Anything else, by its time and its bytes.
+    /// It is anything else, by its time and its bytes.
     Fixed {
-        /// Time of one iteration without communication.
+        /// Gives the time of one iteration without communication.
         compute_per_iteration: Picoseconds,
-        /// Bytes of the buffer that the GPUs reduce.
+        /// Gives the bytes of the buffer that the GPUs reduce.
         bytes_per_iteration: Bytes,
     },
 }
@@ -94,15 +94,15 @@ pub enum Work {
 /// A program that a job runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// The name by which job files call it.
+    /// Names the workload in job files.
     pub name: String,
     /// Whether MAPA holds it to be bandwidth sensitive (figure 5b and section 4).
     pub sensitive: bool,
-    /// Iterations of one run.
+    /// Counts the iterations of one run.
     pub iterations: u64,
-    /// Collective calls of each GPU in an iteration.
+    /// Counts the collective calls of each GPU in an iteration.
     pub collective_calls_per_iteration: u32,
-    /// What an iteration is made of.
+    /// Describes the work of an iteration.
     pub work: Work,
 }
 
@@ -161,7 +161,7 @@ pub fn workload_of(
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct UnknownWorkload {
-    /// The name asked for.
+    /// Gives the name asked for.
     pub name: String,
     /// The names that exist.
     pub known: String,
@@ -232,13 +232,13 @@ static TABLE: LazyLock<Vec<Workload>> = LazyLock::new(|| {
 });
 
 impl Workload {
-    /// The published workloads, in the order of the paper: six nets, then three others.
+    /// Lists the published workloads, in the order of the paper: six nets, then three others.
     #[must_use]
     pub fn all() -> &'static [Self] {
         &TABLE
     }
 
-    /// The published workload of a name.
+    /// Finds the published workload of a name.
     ///
     /// # Errors
     /// A name that the table does not hold.
@@ -249,7 +249,8 @@ impl Workload {
             .ok_or_else(|| UnknownWorkload { name: name.to_owned(), known: Self::known() })
     }
 
-    /// Training of a network, layer by layer; as many iterations as the published nets.
+    /// Returns the training of a network, layer by layer, with as many iterations as the published
+    /// nets.
     #[must_use]
     pub fn of_network(network: &'static Network, samples_per_gpu: u32) -> Self {
         let trained = network.layers.iter().filter(|layer| layer.parameters > 0);
@@ -269,7 +270,7 @@ impl Workload {
         names.join(", ")
     }
 
-    /// Bytes of the buffer that the GPUs reduce in an iteration; a net's gradients.
+    /// Returns the bytes of the buffer that the GPUs reduce in an iteration; a net's gradients.
     #[must_use]
     pub fn bytes_per_iteration(&self) -> Bytes {
         match self.work {
@@ -283,7 +284,7 @@ impl Workload {
         }
     }
 
-    /// Whether it trains a net, whose gradients become known one layer after another.
+    /// Says whether it trains a net, whose gradients become known one layer after another.
     #[must_use]
     pub const fn is_training(&self) -> bool {
         matches!(self.work, Work::Training { .. } | Work::Layers { .. })
@@ -301,7 +302,7 @@ impl Workload {
         }
     }
 
-    /// Time of one iteration without communication, the same on any number of GPUs.
+    /// Returns the time of one iteration without communication, the same on any number of GPUs.
     #[must_use]
     pub fn compute_per_iteration(&self) -> Picoseconds {
         match self.work {
@@ -325,7 +326,7 @@ impl Workload {
         Training::usual(network, samples_per_gpu.into()).turns(gpus::find(GPU).ok()?, 1).ok()
     }
 
-    /// Time of a run of so many iterations on so many GPUs, by the module's model.
+    /// Returns the time of a run of `iterations` iterations on `gpus` GPUs, by the module's model.
     ///
     /// The effective bandwidth is that of the job's GPUs together, in nccl-tests' sense of
     /// bus bandwidth. One GPU (or none) does not communicate and ignores it. The result is
@@ -402,7 +403,8 @@ mod tests {
         assert!(error.starts_with("there is no workload `vgg`; the workloads are alexnet,"));
     }
 
-    /// What was typed in before layers were counted, from Caffe's and torchvision's own counts.
+    /// These numbers were typed in before layers were counted, from Caffe's and torchvision's own
+    /// counts.
     #[test]
     fn layers_give_what_was_counted_by_hand() {
         for (name, parameters, multiply_adds, points) in [
@@ -424,7 +426,7 @@ mod tests {
         }
     }
 
-    /// Figure 5b, read as the calls of a run: one per layer and iteration, and a broadcast.
+    /// Figure 5b is read as the calls of a run: one per layer and iteration, and a broadcast.
     #[test]
     fn calls_times_iterations_are_the_papers_counts() {
         let published = [
@@ -441,7 +443,8 @@ mod tests {
         }
     }
 
-    /// Three GPUs at the paper's median effective bandwidth; the calibration, not a prediction.
+    /// There are three GPUs at the paper's median effective bandwidth. This is the calibration, not
+    /// a prediction.
     #[test]
     fn run_times_lie_near_the_papers() {
         let seconds = |name: &str| {
@@ -457,7 +460,8 @@ mod tests {
         assert_eq!(modelled, [372, 364, 495, 371, 372, 207, 300, 300, 270]);
     }
 
-    /// Section 4: Jacobi gains less than 3 % from PCIe to double NVLink, the others nothing.
+    /// Section 4 says so: Jacobi gains less than 3 % from PCIe to double NVLink, the others
+    /// nothing.
     #[test]
     fn programs_that_train_no_net_hardly_feel_the_links() {
         for (name, limit) in [("jacobi", 0.03), ("gmm", 0.001), ("cusimann", 0.001)] {

@@ -1,4 +1,4 @@
-//! From a scenario to a system and jobs.
+//! Builds a system and jobs from a scenario.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,27 @@ use crate::simulation::power::GpuPower;
 use crate::simulation::{Job, RunTime};
 use crate::system::System;
 
-/// What a scenario describes, ready to be played.
+/// Holds the system and jobs of a scenario, ready to be played.
 #[derive(Debug, Clone)]
 pub struct Built {
     /// The system, and how it is simulated.
     pub cluster: Cluster,
-    /// The jobs.
+    /// Holds the jobs.
     pub work: ReadyJobs,
     /// It has the package whose heat is observed.
     pub package: Option<Package>,
-    /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
-    /// be told; and which choices of the scenario count for nothing.
+    /// Lists notes on programs from traces and on recorded jobs: the parts left out, the
+    /// assumptions, and the facts that could not be told. They also say which choices of the
+    /// scenario count for nothing.
     pub notes: Vec<String>,
 }
 
 /// Jobs that are ready to be played.
 #[derive(Debug, Clone)]
 pub enum ReadyJobs {
-    /// Jobs of GPUs, which a policy places.
+    /// Holds jobs of GPUs, which a policy places.
     Mix(Vec<Job>),
-    /// Jobs of ranks, each with its GPUs.
+    /// Holds jobs of ranks, each with its GPUs.
     Programs(Vec<ClusterJob>),
 }
 
@@ -46,12 +47,13 @@ impl Built {
 }
 
 impl Scenario {
-    /// The system and its jobs, from the files that the scenario names, and what is to be said of
+    /// Builds the system and its jobs, from the files that the scenario names, and the notes about
     /// them.
     ///
     /// # Errors
-    /// A file that is not given or that its reader refuses, iterations of a program without a
-    /// loop, jobs that do not fit on the system: each with file, line and column.
+    /// Refuses a file that is not given or that its reader refuses. It refuses iterations of a
+    /// program without a loop, and jobs that do not fit on the system. Each error has file, line
+    /// and column.
     pub fn build(&self, files: &Files) -> Result<Built, InputError> {
         let files = &*self.network.with_own(files);
         let (cluster, told) = self.cluster(files)?;

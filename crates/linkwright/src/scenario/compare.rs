@@ -1,11 +1,12 @@
-//! What a scenario compares: its variants, and which of them is the reference.
+//! Compares a scenario's variants: lists them, and says which of them is the reference.
 
 use super::read::{Asked, Differences, Scenario, read_one};
 use super::source::{Place, Source};
 use super::tree::{Entry, Item, Node, Tree, put_over};
 use crate::diagnostic::{InputError, instead_of};
 
-/// What a scenario is called among its variants as it is written, unless it has several policies, which are variants.
+/// Names a scenario as it is written among its variants, unless it has several policies, which are
+/// variants.
 pub const AS_WRITTEN: &str = "as-written";
 
 /// The policy that others are compared with where nobody says.
@@ -14,13 +15,13 @@ const BASELINE: &str = "baseline";
 /// One of the runs that a scenario compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// Its name: a policy's, [`AS_WRITTEN`], or one of the scenario's `[compare]`.
+    /// Gives its name: a policy's, [`AS_WRITTEN`], or one of the scenario's `[compare]`.
     pub name: String,
     /// Where the scenario says what differs; None of what it is itself.
     pub place: Option<Place>,
 }
 
-/// The policies of a scenario; none where programs run.
+/// Lists the policies of a scenario; none where programs run.
 fn policies(scenario: &Scenario) -> &[String] {
     match &scenario.asked {
         Asked::Mix(mix) => &mix.policies,
@@ -33,7 +34,7 @@ fn own_name(policies: &[String], differences: &Differences) -> Option<&'static s
     (policies.is_empty() || policies.len() == 1 && !differences.is_empty()).then_some(AS_WRITTEN)
 }
 
-/// A scenario's tree with one policy.
+/// Returns a scenario's tree with one policy.
 fn under(tree: &Tree, policy: &str) -> Tree {
     let node = |item| Node { span: 0..0, item };
     let names = node(Item::List(vec![Node::text(0..0, policy)]));
@@ -49,11 +50,11 @@ fn under(tree: &Tree, policy: &str) -> Tree {
     tree
 }
 
-/// The variant of a name.
+/// Finds the variant of a name.
 ///
 /// # Errors
-/// A name that no variant has; what does not read; several policies in one variant; a difference
-/// that is none, unless that may be.
+/// Refuses a name that no variant has, a text that does not read, and several policies in one
+/// variant. It refuses a difference that changes nothing, unless that is allowed.
 pub(super) fn differing(
     source: Source<'_>,
     tree: &Tree,
@@ -145,10 +146,11 @@ fn names<'a>(policies: &'a [String], differences: &'a Differences) -> Vec<&'a st
     own.into_iter().chain(compared).collect()
 }
 
-/// All variants, each of which is read, and the index of the reference.
+/// Reads all variants, and returns them with the index of the reference.
 ///
 /// # Errors
-/// What a variant's reading refuses; two variants of one name; a reference that there is not.
+/// Refuses all that a variant's reading refuses, two variants of one name, and a reference that
+/// does not exist.
 pub(super) fn variants(
     source: Source<'_>,
     written: &Scenario,

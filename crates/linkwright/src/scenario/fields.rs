@@ -1,4 +1,4 @@
-//! The keys and values of one table of a scenario, each with its place.
+//! Reads the keys and values of one table of a scenario, each with its place.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -15,24 +15,24 @@ use crate::network::pcie::thousandths;
 /// A file that a scenario names, and where it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileName {
-    /// The name as written.
+    /// Gives the name as written.
     pub name: String,
     /// Where the scenario names it.
     pub place: Place,
 }
 
 impl FileName {
-    /// The name without its folders and an ending.
+    /// Returns the name without its folders and an ending.
     pub(super) fn stem(&self, ending: &str) -> &str {
         let last = self.name.rsplit(['/', '\\']).next().unwrap_or_default();
         last.strip_suffix(ending).unwrap_or(last)
     }
 }
 
-/// A value with its place in the text.
+/// Holds a value with its place in the text.
 pub(super) type Placed<T> = (T, Range<usize>);
 
-/// One table of a scenario.
+/// Reads one table of a scenario.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'a> {
     pub source: Source<'a>,
@@ -41,11 +41,11 @@ pub(super) struct Fields<'a> {
     tree: &'a Tree,
 }
 
-/// A table of no keys.
+/// Stands for a table of no keys.
 static NOTHING: Tree = Tree::new();
 
 impl<'a> Fields<'a> {
-    /// The fields of a table.
+    /// Returns the fields of a table.
     pub const fn new(source: Source<'a>, span: Range<usize>, tree: &'a Tree) -> Self {
         Self { source, span, tree }
     }
@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The tables that a key lists.
+    /// Returns the tables that a key lists.
     ///
     /// # Errors
     /// A value that is no list of tables.
@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
         Ok(Self::new(self.source, node.span.clone(), tree))
     }
 
-    /// The value of a key with its places.
+    /// Returns the value of a key with its places.
     pub fn node(&self, key: &str) -> Option<&'a Node> {
         self.tree.get(key).map(|entry| &entry.node)
     }
@@ -107,7 +107,7 @@ impl<'a> Fields<'a> {
         self.tree.contains_key(key)
     }
 
-    /// Its keys.
+    /// Lists its keys.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.tree.keys().map(String::as_str)
     }
@@ -128,7 +128,7 @@ impl<'a> Fields<'a> {
         self.node(key).map(Node::value)
     }
 
-    /// The value of a key, as a type.
+    /// Returns the value of a key, as a type.
     pub fn optional<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, InputError> {
         self.node(key).map(|node| read(self.source, node)).transpose()
     }
@@ -138,16 +138,16 @@ impl<'a> Fields<'a> {
         self.optional(key).map(|value| value.unwrap_or(absent))
     }
 
-    /// The value of a setting, as a type; what stands for it where the table lacks it.
+    /// Returns the value of a setting, as a type; its default where the table lacks it.
     ///
     /// # Errors
-    /// A value of another type.
+    /// Refuses a value of another type.
     pub fn setting<T: DeserializeOwned>(&self, path: &str) -> Result<T, InputError> {
         let setting = Setting::of(path);
         Ok(self.optional(&setting.key)?.unwrap_or_else(|| setting.default()))
     }
 
-    /// The named value of a key.
+    /// Returns the named value of a key.
     ///
     /// # Errors
     /// A value that is no text, or that names nothing.
@@ -158,7 +158,7 @@ impl<'a> Fields<'a> {
             .map_err(|error| self.refuse(key, &format!("unknown {}", error.what), error.instead))
     }
 
-    /// The named value of a setting; what stands for it where the table lacks it.
+    /// Returns the named value of a setting; its default where the table lacks it.
     ///
     /// # Errors
     /// A value that is no text, or that names nothing.
@@ -209,7 +209,7 @@ impl<'a> Fields<'a> {
         Err(self.refuse(key, problem, format!("write a whole number from 1 to {most}")))
     }
 
-    /// What a key's text names.
+    /// Returns the thing that a key's text names.
     pub fn named<T, E: Into<Diagnosis>>(
         &self,
         key: &str,
@@ -225,21 +225,21 @@ impl<'a> Fields<'a> {
         Ok(name.map(|name| FileName { name, place: self.place(key) }))
     }
 
-    /// The values of a list, each with its place.
+    /// Returns the values of a list, each with its place.
     pub fn list<T: DeserializeOwned>(
         &self,
         key: &str,
     ) -> Result<Option<Vec<Placed<T>>>, InputError> {
         let Some(node) = self.node(key) else { return Ok(None) };
         let Item::List(nodes) = &node.item else {
-            // What is no list is refused as one.
+            // A value that is no list is refused as one.
             return read::<Vec<T>>(self.source, node).map(|_| None);
         };
         let each = nodes.iter().map(|node| Ok((read(self.source, node)?, node.span.clone())));
         each.collect::<Result<_, _>>().map(Some)
     }
 
-    /// An error at a key's value.
+    /// Makes an error at a key's value.
     pub fn refuse(&self, key: &str, problem: &str, remedy: impl Into<String>) -> InputError {
         self.source.refuse(&self.span_of(key), problem, remedy)
     }
@@ -253,7 +253,7 @@ impl<'a> Fields<'a> {
 /// How long a copy may take, in thousandths of its time on an idle bus.
 ///
 /// # Errors
-/// No number above zero, or more than a thousand times.
+/// Refuses a number that is not above zero, or more than a thousand times.
 pub(super) fn deadline(fields: &Fields<'_>) -> Result<Option<NonZeroU32>, InputError> {
     let times = match fields.value("deadline") {
         None => return Ok(None),
@@ -268,7 +268,7 @@ pub(super) fn deadline(fields: &Fields<'_>) -> Result<Option<NonZeroU32>, InputE
     })
 }
 
-/// A value as a type.
+/// Reads a value as a type.
 fn read<T: DeserializeOwned>(source: Source<'_>, node: &Node) -> Result<T, InputError> {
     node.value().try_into().map_err(|error: toml::de::Error| {
         let told = in_plain_words(error.message());

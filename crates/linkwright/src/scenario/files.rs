@@ -34,7 +34,7 @@ pub(super) fn bytes_of<'a>(
     })
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub(super) fn text_of<'a>(
     scenario: &str,
     file: &FileName,
@@ -49,7 +49,7 @@ pub(super) fn text_of<'a>(
     })
 }
 
-/// The files in the folder of an archive's anchor.
+/// Holds the files in the folder of an archive's anchor.
 pub(super) struct Beside<'a> {
     files: &'a Files,
     /// The folder with the separator behind it; empty where the anchor has none.
@@ -57,7 +57,7 @@ pub(super) struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    /// The files beside an anchor, and the anchor's name there.
+    /// Returns the files beside an anchor, and the anchor's name there.
     pub fn of(anchor: &'a FileName, files: &'a Files) -> (Self, &'a str) {
         let start = anchor.name.rfind(['/', '\\']).map_or(0, |at| at + 1);
         let (folder, name) = anchor.name.split_at(start);

@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnose, InputError, Named as _, instead_of};
 use crate::simulation::{MOST_JOBS, MixOptions};
 use crate::training::{MOST_SAMPLES, Network};
 
-/// What to draw.
+/// Reads the options of a drawn mix.
 pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
     let default = MixOptions::default();
     let too_many = "this is more jobs than a mix may have";

@@ -1,4 +1,5 @@
-//! What an iteration of a played job is made of: keys of `[jobs]`, and of a `[[job]]` that runs a workload.
+//! Reads the settings of a played job's iteration: keys of `[jobs]`, and of a `[[job]]` that runs a
+//! workload.
 //!
 //! ```toml
 //! [jobs]
@@ -14,7 +15,7 @@ use crate::diagnostic::InputError;
 use crate::simulation::RunTime;
 use crate::simulation::played::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
-/// The settings of an iteration in a table of this name.
+/// Reads the settings of an iteration in a table of this name.
 pub(super) fn settings(fields: &Fields<'_>, table: &str) -> Result<IterationSettings, InputError> {
     let settings = IterationSettings {
         host_copies: fields.setting(&format!("{table}.host_copies"))?,
@@ -29,7 +30,7 @@ pub(super) fn settings(fields: &Fields<'_>, table: &str) -> Result<IterationSett
     Ok(settings)
 }
 
-/// Those of `[jobs]`; what differs from what stands for its absence says that jobs are played.
+/// Reads those of `[jobs]`. A setting that differs from its default says that jobs are played.
 pub(super) fn read(
     jobs: &Fields<'_>,
     wanted: Option<RunTime>,

@@ -14,12 +14,12 @@ const MOST_LISTED: usize = 20;
 
 /// A text whose top is a network's table, with what a scenario has beside it.
 pub(super) const NETWORK_ALONE: &str = "the settings";
-/// A scenario.
+/// Names a scenario in errors.
 pub(super) const SCENARIO: &str = "a scenario";
-/// What of a scenario may differ.
+/// Names the part of a scenario that may differ.
 const DIFFERENCE: &str = "what differs";
 
-/// The keys of a table.
+/// Returns the keys of a table.
 fn known(path: &str, registries: &Registries) -> Vec<Cow<'static, str>> {
     let (table, earlier) = match path {
         SCENARIO | DIFFERENCE => ("", ""),
@@ -85,7 +85,7 @@ fn checked_value(source: Source<'_>, path: &str, node: Node) -> Result<Node, Inp
     let Node { span, item } = node;
     let item = match item {
         Item::Table(tree) if path == "compare" => Item::Table(checked_comparison(source, tree)?),
-        // What differs of single jobs, by their names.
+        // These are the differences of single jobs, by their names.
         Item::Table(tree) if path == "job" => Item::Table(checked_each(source, path, tree)?),
         Item::Table(tree) if has_settings(path) => Item::Table(checked(source, path, tree)?),
         Item::List(nodes) if has_settings(path) => {
@@ -113,7 +113,7 @@ fn checked_each(source: Source<'_>, path: &str, tree: Tree) -> Result<Tree, Inpu
     each.collect()
 }
 
-/// What differs under each name, and which of them is the reference.
+/// Checks the differences under each name, and which of them is the reference.
 fn checked_comparison(source: Source<'_>, tree: Tree) -> Result<Tree, InputError> {
     let each = tree.into_iter().map(|(name, mut entry)| match entry.node.item {
         Item::Table(inner) => {
@@ -136,10 +136,10 @@ pub(super) const REFERENCE: &str = "reference";
 /// On how many seeds all variants are played.
 pub(super) const SEEDS: &str = "seeds";
 
-/// The same scenario by today's keys alone; what stands where stays known.
+/// Returns the same scenario by today's keys alone. The place of each value stays known.
 ///
 /// # Errors
-/// What is said in two places.
+/// Refuses a value that stands in two places.
 pub(super) fn settled(source: Source<'_>, mut tree: Tree) -> Result<Tree, InputError> {
     let (machine, network) = (tree.remove("machine"), tree.remove("network"));
     let is_given = tree.contains_key("system") || machine.is_some() || network.is_some();

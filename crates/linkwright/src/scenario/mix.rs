@@ -1,5 +1,5 @@
-//! Jobs of GPUs that arrive, wait and get their GPUs from a policy: `[jobs]`, `[allocation]` and
-//! `[queue]`.
+//! Reads jobs of GPUs that arrive, wait and get their GPUs from a policy: `[jobs]`, `[allocation]`
+//! and `[queue]`.
 //!
 //! ```toml
 //! [jobs]
@@ -51,10 +51,10 @@ use crate::simulation::{
 };
 use crate::system::System;
 
-/// Where the jobs come from.
+/// Says where the jobs come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobSource {
-    /// A list of jobs as CSV, or a record of jobs that ran, relative to the scenario.
+    /// Names a list of jobs as CSV, or a record of jobs that ran, relative to the scenario.
     File(FileName),
     /// A generated mix, and where the scenario says what to generate.
     Generate(MixOptions, Place),
@@ -67,7 +67,7 @@ pub struct Mix {
     pub jobs: Option<JobSource>,
     /// The jobs that are written down beside them.
     pub written: Option<Programs>,
-    /// How the jobs of `[jobs]` train networks.
+    /// Says how the jobs of `[jobs]` train networks.
     pub(super) trained: Trained,
     /// Kinds of jobs that are drawn which train a model.
     models: DrawnModels,
@@ -75,28 +75,29 @@ pub struct Mix {
     measured: Measured,
     /// How jobs that were recorded are read.
     pub(super) recorded: Box<Recorded>,
-    /// The policies to play them under, by name, at least one.
+    /// Names the policies to play them under, at least one.
     pub policies: Vec<String>,
     /// After how many iterations each jobs of `[jobs]` keep what they have done, where they do not say it themselves.
     pub checkpoint_iterations: Option<u64>,
-    /// All other choices.
+    /// Holds all other choices.
     pub choices: DayChoices,
     /// The places of what may not fit the system.
     pub places: Box<MixPlaces>,
 }
 
-/// What the errors of building a mix point at; the table where the scenario does not say it.
+/// Holds the places that errors of building a mix point at; the table where the scenario does not
+/// say it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MixPlaces {
     /// Each GPU that is out of order.
     pub unhealthy: Vec<Place>,
-    /// How fast GPUs compute.
+    /// Points at the speed of GPUs.
     pub gpu_speed: Place,
-    /// The GPUs of the largest job.
+    /// Points at the GPUs of the largest job.
     pub max_gpus: Place,
 }
 
-/// What says how long jobs run; where nobody says, they are played if it is said how.
+/// Reads how the run times of jobs are found. Where nobody says, jobs are played if it is said how.
 fn run_time(
     scenario: &Fields<'_>,
     named: &NamedJobs,
@@ -140,7 +141,7 @@ fn run_time(
     }
 }
 
-/// What plans the collectives of played jobs; they call no other than an all-reduce.
+/// Reads the planner of the collectives of played jobs. Such jobs call no other than an all-reduce.
 fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<PlannerChoice, InputError> {
     let collectives = scenario.table("collectives")?;
     let keys = CollectiveKind::ALL.map(|kind| kind.name().replace('-', "_"));
@@ -249,7 +250,7 @@ impl Mix {
         listed.chain(self.written.iter().flat_map(Programs::files))
     }
 
-    /// The jobs, each of which the system has the GPUs for, and what is assumed of them.
+    /// Builds the jobs, and the assumptions about them. The system has the GPUs for each job.
     pub(super) fn build(
         &self,
         scenario: &str,
@@ -395,7 +396,7 @@ impl Mix {
         is_meant || self.recorded.accounting.is_record(text)
     }
 
-    /// What else would let a large job run.
+    /// Names another choice that would let a large job run.
     fn larger(&self, system: &System) -> &'static str {
         match self.choices.run_time {
             wanted if wanted.is_formula() && system.servers() > 1 => {

@@ -1,4 +1,4 @@
-//! A scenario: which system, which jobs, under which choices, and what else to compare them with.
+//! Reads a scenario: its system, its jobs, its choices, and the variants to compare them with.
 //!
 //! ```toml
 //! name = "shared servers"
@@ -29,8 +29,8 @@
 //! several words may be written with hyphens, too. Only the text is read here: the files that it
 //! names are the caller's to read ([`Scenario::files`]) and to hand over ([`Scenario::build`]).
 //!
-//! There is no model in this layer. What it leaves out: whatever a scenario cannot say, such as a
-//! fabric that is made in a program.
+//! There is no model in this layer. It leaves out all that a scenario cannot say, such as a fabric
+//! that is made in a program.
 
 mod build;
 mod compare;

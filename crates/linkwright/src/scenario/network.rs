@@ -33,19 +33,19 @@ use crate::units::Bandwidth;
 /// Where the fabric comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FabricSource {
-    /// A kind with its parameters.
+    /// Holds a kind with its parameters.
     Specification(Box<FabricSpecification>),
     /// A file in any of the formats that [`read_fabric`] reads.
     File(FileName),
 }
 
-/// Bandwidth of the links between the GPUs of a node.
+/// Gives the bandwidth of the links between the GPUs of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuBandwidth {
-    /// So many times that of the first node's link to the network, as scaled: numerator and
-    /// denominator.
+    /// Scales the bandwidth of the first node's link to the network, itself scaled, by this factor:
+    /// numerator and denominator.
     Times(u32, u32),
-    /// So much, whatever the network has.
+    /// Takes this bandwidth, whatever the network has.
     Fixed(Bandwidth),
 }
 
@@ -56,7 +56,7 @@ pub struct NetworkSettings {
     pub fabric: FabricSource,
     /// A file of routing tables, which [`SHORTEST_PATH`] then follows.
     pub routing_table: Option<FileName>,
-    /// What every bandwidth of the fabric is multiplied by: numerator and denominator.
+    /// Scales every bandwidth of the fabric: numerator and denominator.
     pub bandwidth_scale: (u32, u32),
     /// Which way packets go; that of the fabric's shape where nobody says.
     pub routing: Option<&'static dyn RoutingKind>,
@@ -66,13 +66,13 @@ pub struct NetworkSettings {
     pub arbitration: &'static dyn Arbitration,
     /// How closely the network is simulated.
     pub fidelity: Fidelity,
-    /// Packets, buffers and delays.
+    /// Holds packets, buffers and delays.
     pub packets: PacketSettings,
     /// The servers; none where every port has an abstract node.
     pub servers: Vec<ServerEntry>,
     /// Holds facts of their GPUs that differ from the models' files.
     pub gpus: KnownGpus,
-    /// Which ports the servers' interfaces take.
+    /// Says which ports the servers' interfaces take.
     pub port_order: PortOrder,
     /// Through which interface a GPU of a server sends to others.
     pub interface_rule: InterfaceRule,
@@ -80,19 +80,19 @@ pub struct NetworkSettings {
     pub has_fabric: bool,
     /// The first key that says what the fabric is; a machine with a network of its own allows none.
     pub fabric_key: Option<String>,
-    /// What an abstract node is, but for its bandwidth, which is that of `gpu_bandwidth`.
+    /// Describes an abstract node, except its bandwidth, which `gpu_bandwidth` gives.
     pub node: AbstractNode,
-    /// The links between the GPUs of a node.
+    /// Gives the bandwidth of the links between the GPUs of a node.
     pub gpu_bandwidth: GpuBandwidth,
-    /// What messages cost in software.
+    /// Gives the software costs of messages.
     pub protocol: MpiProtocol,
-    /// How collectives become messages.
+    /// Says how collectives become messages.
     pub collectives: CollectiveChoices,
     /// Where the table stands, and its routing if it names one.
     pub places: NetworkPlaces,
     /// Gives its names their meaning.
     pub registries: Registries,
-    /// Where each parameter of the fabric stands that is given, and what is written, by its key.
+    /// Gives the place and the text of each given parameter of the fabric, by its key.
     pub parameters: BTreeMap<String, (Place, String)>,
     /// The files that the text holds itself, by their names there.
     pub files: Files,
@@ -120,20 +120,20 @@ impl NetworkSettings {
     }
 }
 
-/// What the errors of building a network point at.
+/// Holds the places that errors of building a network point at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkPlaces {
-    /// The table.
+    /// Points at the table.
     pub table: Place,
-    /// Its routing.
+    /// Points at its routing.
     pub routing: Place,
-    /// The fabric's kind or file.
+    /// Points at the fabric's kind or file.
     pub fabric: Place,
-    /// The factor of bandwidths.
+    /// Points at the factor of bandwidths.
     pub bandwidth_scale: Place,
-    /// The GPUs of a node.
+    /// Points at the GPUs of a node.
     pub node: Place,
-    /// The servers.
+    /// Points at the servers.
     pub servers: Place,
 }
 

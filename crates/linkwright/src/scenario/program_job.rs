@@ -1,4 +1,4 @@
-//! One `[[job]]` of a scenario.
+//! Reads one `[[job]]` of a scenario.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -31,22 +31,22 @@ use crate::units::Picoseconds;
 /// Where a job's program comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProgramSource {
-    /// A skeleton of an application.
+    /// Runs a skeleton of an application.
     Skeleton {
-        /// The application.
+        /// Names the application.
         application: Chosen<dyn Application>,
-        /// How many ranks.
+        /// Counts the ranks.
         ranks: u32,
-        /// The application's parameters.
+        /// Holds the application's parameters.
         parameters: Table,
     },
-    /// A file of GOAL text.
+    /// Names a file of GOAL text.
     Goal(FileName),
-    /// A recorded trace, such as an archive of the Open Trace Format 2.
+    /// Reads a recorded trace, such as an archive of the Open Trace Format 2.
     Trace {
         /// Reads it.
         reader: Chosen<dyn TraceReader>,
-        /// Its anchor file.
+        /// Names its anchor file.
         anchor: FileName,
         /// The region of the main loop, if it is not that which TraceR's users mark.
         main_loop: Option<String>,
@@ -114,16 +114,16 @@ fn nodes_of<'a>((system, gpus): (&'a System, &[u32])) -> Option<(&'a Fabric, Vec
     Some((fabric, gpus.iter().map(node).collect()))
 }
 
-/// How a scenario maps ranks to GPUs.
+/// Says how a scenario maps ranks to GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScenarioMapping {
-    /// By a rule or a list.
+    /// Maps by a rule or a list.
     Given(Mapping),
-    /// From a mapping file.
+    /// Maps by a mapping file.
     File(FileName),
 }
 
-/// A job as written.
+/// Holds a job as written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobEntry {
     /// Its name, if it has one of its own.
@@ -132,15 +132,15 @@ pub struct JobEntry {
     pub program: ProgramSource,
     /// How often the main loop runs.
     pub iterations: NonZeroU32,
-    /// When its ranks start.
+    /// Says when its ranks start.
     pub start: Picoseconds,
-    /// What the durations of computation are multiplied by.
+    /// Scales the durations of computation.
     pub computation_scale: f64,
-    /// The priority of its messages.
+    /// Gives the priority of its messages.
     pub priority: u8,
     /// How long each of its copies may take, in thousandths of its time on an idle bus.
     pub deadline: Option<NonZeroU32>,
-    /// Its own mapping.
+    /// Holds its own mapping.
     pub mapping: Option<ScenarioMapping>,
     /// Says what it asks a policy for; None where a mapping places its ranks.
     pub demand: Option<Demand>,
@@ -148,26 +148,26 @@ pub struct JobEntry {
     pub time_limit: Option<Picoseconds>,
     /// After how many iterations each it keeps what it has done, should its GPUs fail.
     pub checkpoint_iterations: Option<u64>,
-    /// Where errors of building it point.
+    /// Says where errors of building it point.
     pub places: JobPlaces,
 }
 
-/// What the errors of a job point at.
+/// Holds the places that errors of a job point at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobPlaces {
-    /// Its name.
+    /// Points at its name.
     pub name: Place,
     /// Points at the key that says its program.
     pub program: Place,
-    /// Its number of ranks or of GPUs, or its program's file.
+    /// Points at its number of ranks or of GPUs, or its program's file.
     pub ranks: Place,
-    /// Its iterations.
+    /// Points at its iterations.
     pub iterations: Place,
-    /// Its mapping.
+    /// Points at its mapping.
     pub mapping: Place,
 }
 
-/// A mapping from the value of a key: a rule's name, a file's, or a list.
+/// Reads a mapping from the value of a key: a rule's name, a file's, or a list.
 pub(super) fn mapping(fields: &Fields<'_>) -> Result<Option<ScenarioMapping>, InputError> {
     let Some(value) = fields.value("mapping") else { return Ok(None) };
     let mapping = match &value {
@@ -419,8 +419,9 @@ impl JobEntry {
         }
     }
 
-    /// Its program on the GPUs of a system that it got, with the files of the scenario, and what reading its trace
-    /// had to leave out; `scenario` names that in errors. Only training and workloads heed the GPUs.
+    /// Builds its program on the GPUs of a system that it got, with the files of the scenario. It
+    /// also returns the parts that reading its trace had to leave out. `scenario` names the
+    /// scenario in errors. Only training and workloads heed the GPUs.
     pub(super) fn build(
         &self,
         scenario: &str,

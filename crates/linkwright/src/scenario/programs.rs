@@ -17,12 +17,12 @@ use crate::simulation::cluster::{ClusterJob, Fidelity, Mapping, PlacementError, 
 use crate::system::System;
 use crate::training::{Precision, Units};
 
-/// The jobs of a scenario.
+/// Holds the jobs of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Programs {
-    /// How jobs without a mapping of their own find their GPUs.
+    /// Says how jobs without a mapping of their own find their GPUs.
     pub mapping: ScenarioMapping,
-    /// The jobs, at least one.
+    /// Lists the jobs, at least one.
     pub jobs: Vec<JobEntry>,
 }
 
@@ -51,7 +51,7 @@ impl Made {
 /// The program of each job, and the notes of what was read for them.
 pub(super) type AllMade = (Vec<Made>, Vec<(String, TraceNote)>);
 
-/// The jobs, each with its GPUs, and what was left out of traces, by the program's name.
+/// Holds the jobs, each with its GPUs, and the parts left out of traces, by the program's name.
 pub(super) type Placed = (Vec<ClusterJob>, Vec<(String, TraceNote)>);
 
 impl Programs {
@@ -154,7 +154,7 @@ impl Programs {
         Ok(Self { mapping: of_all, jobs })
     }
 
-    /// The files that they name.
+    /// Lists the files that they name.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
         let mapping = match &self.mapping {
             ScenarioMapping::File(file) => Some(file),
@@ -175,7 +175,7 @@ impl Programs {
         used.into_iter().flat_map(of).collect()
     }
 
-    /// The jobs on the GPUs of a system.
+    /// Puts the jobs on the GPUs of a system.
     pub(super) fn build(
         &self,
         scenario: &str,

@@ -1,4 +1,4 @@
-//! A scenario from its texts.
+//! Reads a scenario from its texts.
 
 use super::compare::{Variant, differing, variants};
 use super::demand::is_day;
@@ -17,12 +17,12 @@ use crate::diagnostic::InputError;
 use crate::simulation::SimulationError;
 use crate::simulation::cluster::Fidelity;
 
-/// What a scenario is read from.
+/// Holds the texts that a scenario is read from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {
-    /// What errors call the text.
+    /// Names the text in errors.
     pub file: String,
-    /// The whole text.
+    /// Holds the whole text.
     pub text: String,
     /// Settings that are put over it, as TOML; errors name [`SETTINGS_FILE`](super::SETTINGS_FILE).
     pub settings: String,
@@ -35,29 +35,30 @@ pub struct Given {
 /// A scenario, checked as far as its own text goes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// What errors call its text.
+    /// Names its text in errors.
     pub file: String,
-    /// What people call it; empty where it has no name.
+    /// Names the scenario; empty where it has no name.
     pub name: String,
-    /// What fixes every choice by chance.
+    /// Decides every choice by chance.
     pub seed: u64,
     /// Holds what its names mean.
     pub registries: Registries,
     /// The servers, what joins them, and how both are simulated.
     pub network: NetworkSettings,
-    /// The jobs.
+    /// Holds the jobs.
     pub asked: Asked,
     /// It has the package whose heat is observed.
     pub package: Option<PackageEntry>,
     /// Says what its system loses.
     pub failures: FailureEntries,
-    /// What can be compared: each of its policies, or itself; then each name of its `[compare]`.
+    /// Lists the variants that can be compared: each of its policies, or itself; then each name of
+    /// its `[compare]`.
     pub variants: Vec<Variant>,
     /// The variant that the others are compared with.
     pub reference: usize,
     /// On how many seeds they are compared; None where nobody says.
     pub seeds: Option<u32>,
-    /// What differs in each variant of its `[compare]`, by its keys.
+    /// Holds the differences of each variant of its `[compare]`, by its keys.
     pub differences: Vec<(String, toml::Table)>,
     /// The keys of the system and of how jobs are played on it, as they are settled.
     pub settings: toml::Table,
@@ -65,12 +66,12 @@ pub struct Scenario {
     pub(super) written: Written,
 }
 
-/// The jobs of a scenario.
+/// Holds the jobs of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
-    /// Jobs of GPUs, which a policy places.
+    /// Holds jobs of GPUs, which a policy places.
     Mix(Box<Mix>),
-    /// Jobs of ranks, which run programs.
+    /// Holds jobs of ranks, which run programs.
     Programs(Programs),
 }
 
@@ -78,9 +79,9 @@ impl Scenario {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// Text that is no such TOML, unknown keys and names, values out of range, two jobs of one name,
-    /// no job at all, jobs that do not fit, a variant that changes nothing or that there is not:
-    /// each with line and column.
+    /// Refuses text that is no such TOML, unknown keys and names, and values out of range. It
+    /// refuses two jobs of one name, no job at all, and jobs that do not fit. It refuses a variant
+    /// that changes nothing or does not exist. Each error has line and column.
     pub fn read(given: &Given) -> Result<Self, InputError> {
         let texts = Texts::new(&given.file, &given.text, &given.settings, &given.registries);
         let source = texts.source();
@@ -125,20 +126,20 @@ impl Scenario {
     }
 }
 
-/// What differs under each name, in the order of the text.
+/// Holds the differences under each name, in the order of the text.
 pub(super) type Differences = Vec<(String, Entry)>;
 
-/// The most seeds of a comparison.
+/// Limits the seeds of a comparison.
 pub const MOST_SEEDS: u32 = 1_000;
 
-/// What a scenario says of its comparison.
+/// Holds a scenario's keys about its comparison.
 #[derive(Default)]
 struct Compared {
-    /// The name to compare with.
+    /// Gives the name to compare with.
     reference: Option<Node>,
     /// On how many seeds, and where that is said.
     seeds: Option<Placed<u32>>,
-    /// What differs under each name.
+    /// Holds the differences under each name.
     differences: Differences,
 }
 
@@ -232,9 +233,9 @@ fn check_times(
     Err(place.refuse_as(source.file, error, "", "let the parts be lost all day"))
 }
 
-/// Reads the settings of a network from a TOML text whose top level is a scenario's `[network]`,
-/// with `seed`, `[protocol]`, `[collectives]` and `[[system.server]]` beside; `file` names the
-/// text in errors.
+/// Reads the settings of a network from a TOML text. Its top level is a scenario's `[network]`,
+/// with `seed`, `[protocol]`, `[collectives]` and `[[system.server]]` beside. `file` names the text
+/// in errors.
 ///
 /// # Errors
 /// Text that is no such TOML, unknown keys, values out of range, each with line and column.

@@ -39,14 +39,14 @@ fn of_nodes() -> impl Iterator<Item = &'static str> {
     grouped("system.server", SettingGroup::Nodes)
 }
 
-/// Equal servers in a row, as written.
+/// Holds equal servers in a row, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEntry {
     /// A preset's name or a file's, and where it stands.
     pub kind: FileName,
     /// Whether it is a file's.
     pub is_file: bool,
-    /// How many.
+    /// Counts the servers.
     pub count: u32,
 }
 
@@ -57,7 +57,7 @@ impl ServerEntry {
         self.is_file.then_some(&self.kind)
     }
 
-    /// What a name names: a preset, or a file by its ending or folder.
+    /// Returns the entry for a name: a preset, or a file by its ending or folder.
     fn named(fields: &Fields<'_>, kind: FileName, count: u32) -> Result<Self, InputError> {
         let names = fields.source.registries.servers.names();
         let is_preset = names.contains(&kind.name.as_str());
@@ -70,7 +70,7 @@ impl ServerEntry {
         Ok(Self { kind, is_file, count })
     }
 
-    /// The server.
+    /// Builds the server.
     ///
     /// # Errors
     /// A file that is not given, or that no reader of machines takes.
@@ -181,7 +181,7 @@ fn few_enough() -> String {
     format!("give 1 to {MOST_SERVERS} in all")
 }
 
-/// The server of a table; None of a node.
+/// Reads the server of a table; returns None for a node.
 fn of_table(system: &Fields<'_>) -> Result<Option<ServerEntry>, InputError> {
     let fields = system.table("server")?;
     if fields.has("count") {
@@ -226,7 +226,7 @@ fn of_table(system: &Fields<'_>) -> Result<Option<ServerEntry>, InputError> {
     }
 }
 
-/// What the nodes at the ports are, and how fast their GPUs are joined.
+/// Reads the kind of the nodes at the ports, and how fast their GPUs are joined.
 pub(super) fn node(system: &Fields<'_>) -> Result<(AbstractNode, GpuBandwidth), InputError> {
     let fields = match system.node("server").map(|node| &node.item) {
         Some(Item::Table(_)) => system.table("server")?,
@@ -270,7 +270,7 @@ pub(super) fn node(system: &Fields<'_>) -> Result<(AbstractNode, GpuBandwidth), 
     Ok((node, joined))
 }
 
-/// The servers themselves, those of one kind made once.
+/// Builds the servers themselves, those of one kind once.
 pub(super) fn build(
     entries: &[ServerEntry],
     scenario: &str,
@@ -341,7 +341,7 @@ mod tests {
         assert!(refused.contains("neither a network interface nor a CPU"), "{refused}");
     }
 
-    /// Two servers of a GPU, a CPU and an interface each, and a switch.
+    /// Describes two servers of a GPU, a CPU and an interface each, and a switch.
     const OWN_NETWORK: &str = "name = \"pair\"\n\
         [[device]]\nkind = \"gpu\"\nnames = [\"a/GPU\", \"b/GPU\"]\n\
         [[device]]\nkind = \"cpu\"\nnames = [\"a/CPU\", \"b/CPU\"]\n\

@@ -1,5 +1,5 @@
-//! Every setting of a scenario, described once: its table and key, what it may be, what stands for
-//! it where it is absent, and what it is.
+//! Describes every setting of a scenario once: its table and key, its values, its default, and its
+//! meaning.
 //!
 //! The reader takes the keys from here; the reference, the options of the command line and the stub
 //! of the Python package take the rest. A test walks every setting from a file to the reference.
@@ -32,7 +32,7 @@ use crate::system::{BandwidthProfile, NetworkKind, presets};
 use crate::thermal::MOST_CELLS;
 use crate::training::{MOST_SAMPLES, Network, Optimizer, Precision, Way, Workload};
 
-/// What a setting may be.
+/// Says which values a setting may have.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// Is a table of further settings.
@@ -83,11 +83,11 @@ pub struct Setting {
     pub table: &'static str,
     /// It has this key there.
     pub key: Cow<'static, str>,
-    /// What it may be.
+    /// Says which values it may have.
     pub kind: Kind,
-    /// What stands for it where it is absent: a value as it is written, or a phrase.
+    /// Gives its default where it is absent: a value as it is written, or a phrase.
     pub absent: &'static str,
-    /// What it is, in a phrase.
+    /// Says in a phrase how it is used.
     pub help: Cow<'static, str>,
     /// It counts where the scenario has these; the first that is lacking is told.
     pub needs: &'static [Needs],
@@ -168,7 +168,7 @@ impl Setting {
         found.unwrap_or_else(|| panic!("no setting `{path}`"))
     }
 
-    /// What stands for it where it is absent, as it would be written: a number or a text.
+    /// Returns its default where it is absent, as it would be written: a number or a text.
     pub(super) fn written(&self) -> Value {
         match self.kind {
             Kind::Whole { .. } => self.absent.parse().map(Value::Integer).ok(),
@@ -178,7 +178,7 @@ impl Setting {
         .unwrap_or_else(|| Value::String(self.absent.to_owned()))
     }
 
-    /// What stands for it where it is absent, as a type.
+    /// Returns its default where it is absent, as a type.
     ///
     /// # Panics
     /// If that is a phrase and no value, which the tests of the reader would see.
@@ -237,20 +237,23 @@ macro_rules! settings {
 
 // Where a number below has a source of its own:
 //
-// - packet_size, buffer_packets, nic, server.gpus, server.bandwidth_scale: S. Bhowmik, N. Jain, X. Yuan, A.
-//   Bhatele, "A Simulation Study of Hardware Parameters for Future GPU-based HPC Platforms", IPCCC
-//   2021: Section IV (packets of 4096 B, buffers of 8 packets), Section V.B (one GPU per node; links
-//   between the GPUs of a node at twice the network's bandwidth; messages first come, first served).
-//   The bandwidth of the network's links is in the presets of fabrics.
+// - packet_size, buffer_packets, nic, server.gpus and server.bandwidth_scale have one source. It is
+//   S. Bhowmik, N. Jain, X. Yuan, A. Bhatele, "A Simulation Study of Hardware Parameters for Future
+//   GPU-based HPC Platforms", IPCCC 2021. Section IV has packets of 4096 B and buffers of 8
+//   packets. Section V.B has one GPU per node. Links between the GPUs of a node have twice the
+//   network's bandwidth, and messages go first come, first served. The bandwidth of the network's
+//   links is in the presets of fabrics.
 // - router_delay, nic_delay, switching, arbitration: TraceR's public configuration,
 //   examples/conf/fattree.conf in https://github.com/hpcgroup/TraceR: 60 ns and 400 ns. Its switches
 //   store a packet before they pass it on, and serve their ports in turn.
-// - pcie.payload, pcie.header, pcie.read_request: PCI Express Base Specification 3.0, Sections 2.2 and
-//   7.8: 256 B is what most servers set, a header of four words with a 64-bit address takes 16 B, and
-//   framing, sequence number and checksum 8 B more; reads ask for 512 B unless they are set otherwise.
-// - pcie.deadline: C. Li et al., "Priority-Based PCIe Scheduling for Multi-Tenant Multi-GPU Systems", IEEE
-//   CAL 18(2), 2019, Section 4. Its threshold, here pcie.bound, is "empirical" and not given, nor are
-//   buffers: these hold what a link of PCIe 4 carries until credits are back, twice.
+// - pcie.payload, pcie.header and pcie.read_request are from PCI Express Base Specification 3.0,
+//   Sections 2.2 and 7.8. Most servers set 256 B. A header of four words with a 64-bit address
+//   takes 16 B, and framing, sequence number and checksum 8 B more. Reads ask for 512 B unless they
+//   are set otherwise.
+// - pcie.deadline is from C. Li et al., "Priority-Based PCIe Scheduling for Multi-Tenant Multi-GPU
+//   Systems", IEEE CAL 18(2), 2019, Section 4. Its threshold, here pcie.bound, is "empirical" and
+//   not given. Buffers are not given either. These hold twice the data that a link of PCIe 4
+//   carries until credits are back.
 // - server.latency: neither source gives one. 500 ns is what this program's machines give an NVLink of
 //   any generation.
 settings! {

@@ -8,13 +8,13 @@ use std::ops::Range;
 use super::registries::Registries;
 use crate::diagnostic::{Diagnosis, InputError, MOST_TOML_VALUES, Position};
 
-/// What errors call the settings that were given beside a file.
+/// Names the settings that were given beside a file in errors.
 pub const SETTINGS_FILE: &str = "<settings>";
 
 /// Where a text says something. It is no part of what is said: all places are equal.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// Line and column.
+    /// Gives line and column.
     pub position: Position,
     /// Whether it is in the settings beside the file.
     in_settings: bool,
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// The texts, and where their lines start.
+/// Holds the texts, and says where their lines start.
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     file: &'a str,
@@ -83,12 +83,12 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The texts of a scenario, which place their errors.
+/// Holds the texts of a scenario, which place their errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source<'a> {
     pub file: &'a str,
     pub text: &'a str,
-    /// Their offsets count on from the text's end.
+    /// Holds the settings beside the file. Their offsets count on from the text's end.
     pub settings: &'a str,
     /// Holds what names may mean.
     pub registries: &'a Registries,
@@ -96,7 +96,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// What stands at a span.
+    /// Returns the text at a span.
     pub fn written(self, span: &Range<usize>) -> &'a str {
         let length = self.text.len();
         let found = match span.start.checked_sub(length) {

@@ -27,7 +27,7 @@ use crate::units::Bytes;
 
 /// How the name of a network's file ends.
 const FILE: &str = ".toml";
-/// What `parameters` may hold.
+/// Lists the keys that `parameters` may hold.
 const PARAMETERS: [&str; 13] = [
     "batch",
     "communication",
@@ -46,20 +46,20 @@ const PARAMETERS: [&str; 13] = [
 /// Samples of a step where nobody says, for each GPU.
 const BATCH_OF_GPU: u64 = 32;
 
-/// What a job trains.
+/// Names the network that a job trains.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Trained {
     /// A network that Linkwright has.
     Named(&'static Network),
-    /// One's own.
+    /// Reads a network of one's own.
     File(FileName),
 }
 
-/// How a job trains a network.
+/// Says how a job trains a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingSource {
     pub(super) network: Trained,
-    /// GPUs of the job.
+    /// Counts the GPUs of the job.
     pub(super) ranks: u32,
     batch: u64,
     way: Way,
@@ -73,7 +73,7 @@ pub struct TrainingSource {
     size: SampleSize,
     /// Says how GPUs share memory where they communicate so.
     shared: Option<SharedMemoryChoice>,
-    /// Where errors of its network, and of its way on the GPUs, point.
+    /// Says where errors of its network, and of its way on the GPUs, point.
     places: [Place; 2],
 }
 
@@ -178,7 +178,7 @@ impl TrainingSource {
         self.precision
     }
 
-    /// What people call it where it has no other name.
+    /// Names the job where it has no other name.
     pub(super) fn natural_name(&self) -> &str {
         match &self.network {
             Trained::Named(network) => &network.name,
@@ -216,7 +216,7 @@ impl TrainingSource {
         })
     }
 
-    /// The program on the GPUs of its ranks.
+    /// Builds the program on the GPUs of its ranks.
     pub(super) fn program(
         &self,
         scenario: &str,

@@ -1,4 +1,5 @@
-//! A scenario as a tree of values that know their places, and one such tree over another.
+//! Reads a scenario as a tree of values that know their places, and puts one such tree over
+//! another.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,23 +19,23 @@ pub(super) struct Node {
     pub item: Item,
 }
 
-/// What a value is.
+/// Says which kind a value has.
 #[derive(Debug, Clone)]
 pub(super) enum Item {
-    /// A text, a number, a truth value or a date.
+    /// Holds a text, a number, a truth value or a date.
     Plain(Value),
     List(Vec<Node>),
     Table(Tree),
 }
 
-/// A key's place and its value.
+/// Holds a key's place and its value.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub key: Range<usize>,
     pub node: Node,
 }
 
-/// A table.
+/// Holds a table.
 pub(super) type Tree = BTreeMap<String, Entry>;
 
 impl Node {
@@ -43,7 +44,7 @@ impl Node {
         Self { span, item: Item::Plain(Value::String(text.to_owned())) }
     }
 
-    /// The value without places.
+    /// Returns the value without places.
     pub fn value(&self) -> Value {
         match &self.item {
             Item::Plain(value) => value.clone(),
@@ -96,12 +97,12 @@ fn read(table: DeTable<'_>, offset: usize) -> Result<Tree, toml::de::Error> {
     entries.collect()
 }
 
-/// A table without places.
+/// Returns a table without places.
 pub(super) fn plain(tree: &Tree) -> toml::Table {
     tree.iter().map(|(key, entry)| (key.clone(), entry.node.value())).collect()
 }
 
-/// The tree of a scenario's file, or of the settings beside it.
+/// Reads the tree of a scenario's file, or of the settings beside it.
 pub(super) fn parse(source: Source<'_>, of_settings: bool) -> Result<Tree, InputError> {
     let (file, text, offset) = if of_settings {
         (SETTINGS_FILE, source.settings, source.text.len())
@@ -112,7 +113,7 @@ pub(super) fn parse(source: Source<'_>, of_settings: bool) -> Result<Tree, Input
     read(table, offset).map_err(|error| InputError::from_toml(file, text, &error))
 }
 
-/// The keys of a network that say what is joined how, and those of a kind of which they are.
+/// Lists the keys of a network that say how it is joined, and the kind that each key belongs to.
 const OF_SHAPE: [&str; 4] = ["kind", "preset", "file", "routing_table"];
 /// The keys of a server that is described by name.
 const OF_NAMED_SERVER: [&str; 2] = ["preset", "file"];

@@ -25,14 +25,14 @@ use crate::simulation::played::{GpuSpeed, IterationSettings};
 use crate::system::System;
 use crate::training::{Workload, workload_of};
 
-/// A workload on so many GPUs.
+/// Runs a workload on a given number of GPUs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSource {
     pub(super) workload: Workload,
-    /// GPUs of the job.
+    /// Counts the GPUs of the job.
     pub(super) ranks: u32,
     settings: IterationSettings,
-    /// Where errors of it on the GPUs point.
+    /// Says where errors of it on the GPUs point.
     place: Place,
 }
 
@@ -76,7 +76,7 @@ impl WorkloadSource {
         self.settings.gpu_speed == GpuSpeed::Own && self.workload.is_training()
     }
 
-    /// The program on the GPUs of its ranks.
+    /// Builds the program on the GPUs of its ranks.
     pub(super) fn program(
         &self,
         scenario: &str,

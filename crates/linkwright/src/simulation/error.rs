@@ -1,4 +1,4 @@
-//! What can go wrong in this layer.
+//! Describes the errors of this layer.
 
 use thiserror::Error;
 
@@ -14,7 +14,7 @@ use super::cluster::ClusterError;
 use super::generate::MOST_JOBS;
 use super::played::{LEAST_BUCKET, PlanningFault};
 
-/// Any failure of the simulation layer.
+/// Says how the simulation layer failed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum SimulationError {
@@ -26,20 +26,20 @@ pub enum SimulationError {
     Allocation(#[from] AllocationError),
     /// A job that could never start.
     JobTooLarge {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The GPUs asked for.
+        /// Counts the GPUs asked for.
         size: usize,
-        /// The healthy GPUs.
+        /// Counts the healthy GPUs.
         gpus: usize,
     },
     /// A job of several servers where a formula says how long it runs.
     JobOfServers {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The GPUs asked for.
+        /// Counts the GPUs asked for.
         size: usize,
-        /// The healthy GPUs of one server at most.
+        /// Counts the healthy GPUs of one server at most.
         gpus: usize,
     },
     /// A job trains what its GPUs cannot train.
@@ -51,18 +51,18 @@ pub enum SimulationError {
         /// Says why.
         error: Box<TrainingError>,
     },
-    /// Two jobs of one name.
+    /// Two jobs have one name.
     DuplicateJob {
-        /// The name.
+        /// Gives the name.
         job: String,
     },
     /// A job that would run for longer than time is counted.
     RunTooLong {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The effective bandwidth of its GPUs.
+        /// Gives the effective bandwidth of its GPUs.
         bandwidth: Bandwidth,
-        /// Its iterations.
+        /// Counts its iterations.
         iterations: u64,
     },
     /// A server with too many GPUs to profile a job's sensitivity on all their sets.
@@ -99,11 +99,11 @@ pub enum SimulationError {
         /// Counts the GPUs asked for.
         size: usize,
     },
-    /// A run that its caller ended.
+    /// The caller has ended the run.
     Interrupted {
-        /// Jobs finished by then.
+        /// Counts the jobs finished by then.
         done: u64,
-        /// Jobs in all.
+        /// Counts the jobs in all.
         total: u64,
     },
     /// Something would happen in the past or too late.
@@ -111,16 +111,16 @@ pub enum SimulationError {
     Engine(EngineError),
     /// A job whose iterations are too many to be played.
     TooManyIterations {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// Its iterations.
+        /// Counts its iterations.
         iterations: u64,
     },
     /// Collectives of a job that cannot be planned.
     Planning {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// Why not.
+        /// Says why not.
         fault: Box<PlanningFault>,
     },
     /// A job that has no fluid.
@@ -128,27 +128,27 @@ pub enum SimulationError {
         /// Names the job.
         job: String,
     },
-    /// Jobs as fluids whose collectives go by rule.
+    /// The jobs are fluids whose collectives go by rule.
     NoFluid,
-    /// What plans no collective, so that nothing says what each link carries.
+    /// The planner plans no collective, so that nothing says how much each link carries.
     NoPlan,
     /// A GPU that is to compute at its own speed, which is not known.
     UnknownSpeed {
-        /// The server.
+        /// Names the server.
         server: String,
-        /// The GPU.
+        /// Names the GPU.
         gpu: String,
         /// The numbers in which it is to compute.
         number: NumberType,
     },
     /// A job whose images are to be copied to a GPU without a host.
     NoHost {
-        /// The job.
+        /// Names the job.
         job: String,
     },
     /// Buckets of gradients that would be too many.
     SmallBucket {
-        /// What one would hold.
+        /// Gives the bytes that one would hold.
         bucket: Bytes,
     },
     /// Programs that cannot be played.
@@ -162,10 +162,10 @@ pub enum SimulationError {
     Training(#[from] TrainingError),
     /// A mix of more jobs than are drawn.
     TooManyJobs {
-        /// The jobs asked for.
+        /// Counts the jobs asked for.
         count: u32,
     },
-    /// A mix of jobs without workloads to draw from.
+    /// A mix of jobs has no workloads to draw from.
     NoWorkloads {
         /// The names that exist.
         known: String,
@@ -174,9 +174,9 @@ pub enum SimulationError {
     NoGpus,
     /// A time that does not fit 64 bits of picoseconds.
     TimeTooLong {
-        /// What is that late.
+        /// Names the late thing.
         what: String,
-        /// What the user can do.
+        /// Tells the user a remedy.
         remedy: &'static str,
     },
 }

@@ -1,11 +1,11 @@
-//! Mixes of jobs drawn by chance, as MAPA's evaluation drew its own.
+//! Draws mixes of jobs by chance, as MAPA's evaluation drew its own.
 //!
-//! MAPA (section 4, "Jobs configuration") ran 300 jobs, uniform over its workloads and over
-//! sizes from one to five GPUs. Of the workloads it says in that place "machine learning
-//! networks as shown in Figure 5", six nets, and in the paragraph before that its evaluation
-//! uses three more programs; the default draws from all nine, and [`MixOptions::workloads`]
-//! restricts it. All jobs wait from the start, as in the authors' program; arrivals at random
-//! are an addition of ours. The seed of the paper's own list is not published.
+//! MAPA (section 4, "Jobs configuration") ran 300 jobs, uniform over its workloads and over sizes
+//! from one to five GPUs. Of the workloads it says in that place "machine learning networks as
+//! shown in Figure 5", six nets. The paragraph before says that its evaluation uses three more
+//! programs. The default draws from all nine, and [`MixOptions::workloads`] restricts it. All jobs
+//! wait from the start, as in the authors' program; arrivals at random are an addition of ours. The
+//! seed of the paper's own list is not published.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -18,8 +18,8 @@ use crate::engine::Random;
 use crate::training::{NamedWorkload, Network, Workload, workload_of, workloads};
 use crate::units::Picoseconds;
 
-/// The stream of a seed from which arrivals are drawn, apart from the jobs' own, so that
-/// one seed gives the same jobs whether they arrive at once or not.
+/// Numbers the stream of a seed from which arrivals are drawn. It stands apart from the jobs' own.
+/// So one seed gives the same jobs whether they arrive at once or not.
 const ARRIVALS: u64 = 1;
 
 /// The stream from which patterns are drawn, apart from both.
@@ -42,16 +42,16 @@ pub struct DrawnModel {
     pub iterations: u64,
 }
 
-/// What to draw.
+/// Says how to draw the jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixOptions {
     /// The seed; the same seed gives the same jobs.
     pub seed: u64,
-    /// How many jobs.
+    /// Counts the jobs.
     pub count: u32,
     /// The GPUs of the largest job; sizes are uniform from one to this.
     pub max_gpus: u32,
-    /// The workloads to draw from, each with the same chance.
+    /// Names the workloads to draw from, each with the same chance.
     pub workloads: Vec<String>,
     /// Networks to draw from beside them, which are trained layer by layer.
     pub train: Vec<String>,
@@ -63,7 +63,7 @@ pub struct MixOptions {
     pub models: Vec<DrawnModel>,
     /// The patterns to draw from, each with the same chance; a ring for all where there is none.
     pub patterns: Vec<PatternShape>,
-    /// Iterations of every job; as many as the workload's where absent.
+    /// Counts the iterations of every job; as many as the workload's where absent.
     pub iterations: Option<u64>,
     /// The mean time between arrivals, exponentially distributed, the first job at
     /// zero; `None` lets all jobs arrive at zero.
@@ -71,7 +71,7 @@ pub struct MixOptions {
 }
 
 impl Default for MixOptions {
-    /// The paper's mix: 300 jobs of one to five GPUs over all nine workloads, at once.
+    /// Returns the paper's mix: 300 jobs of one to five GPUs over all nine workloads, at once.
     fn default() -> Self {
         Self {
             seed: 0,
@@ -92,8 +92,8 @@ impl Default for MixOptions {
 /// Draws a mix of jobs, named `job-001` and so on, each with a ring or one of the patterns.
 ///
 /// # Errors
-/// More than [`MOST_JOBS`] jobs, no workload, a workload or network that there is not, no GPU, and
-/// arrivals that do not fit 64 bits of picoseconds.
+/// Refuses more than [`MOST_JOBS`] jobs, no workload, no GPU, and a workload or network that does
+/// not exist. It refuses arrivals that do not fit 64 bits of picoseconds.
 ///
 /// ```
 /// use linkwright::simulation::{MixOptions, generate};
@@ -109,7 +109,7 @@ pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
 /// As [`generate()`], of workloads that a registry has.
 ///
 /// # Errors
-/// As [`generate()`].
+/// Fails as [`generate()`] does.
 pub fn generate_from(
     registry: &Registry<dyn NamedWorkload>,
     options: &MixOptions,

@@ -1,4 +1,4 @@
-//! A job: which workload, on how many GPUs, from when on.
+//! Describes a job: which workload, on how many GPUs, from when on.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::training::{Network, Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
-/// One job of a shared server.
+/// Describes one job of a shared server.
 ///
-/// Jobs of one arrival time queue in the order of their list.
+/// Where jobs have one arrival time, they are queued in the order of their list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// A name of its own, not blank and without control characters.
+    /// Gives a name of its own, not blank and without control characters.
     pub name: String,
     /// The name of a published [`Workload`]; of a [`Network`] where samples are given; of what a job that is written
     /// down runs.
     pub workload: String,
     /// How many GPUs it asks for; at least one.
     pub gpus: u32,
-    /// Its pattern of communication, by name.
+    /// Names its pattern of communication.
     pub pattern: PatternShape,
     /// Edges of its own, which [`PatternShape::Custom`] stands for; the edge with the largest share carries what the
     /// job's GPUs reduce in an iteration.
@@ -37,7 +37,7 @@ pub struct Job {
     pub profiled: bool,
     /// When it enters the queue.
     pub arrival: Picoseconds,
-    /// Its work, in iterations of the workload; at least one.
+    /// Counts its work, in iterations of the workload; at least one.
     pub iterations: u64,
     /// How long its GPUs compute in an iteration, where it was measured; else as the workload's do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,10 +46,12 @@ pub struct Job {
     /// follows from their peaks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Arc<MeasuredTimes>>,
-    /// What its GPUs reduce in an iteration, where it was measured; else what the workload's do.
+    /// Gives the bytes that its GPUs reduce in an iteration, where they were measured; else the
+    /// workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_iteration: Option<Bytes>,
-    /// Of a job that trains a network layer by layer, the samples of each GPU in an iteration.
+    /// Counts the samples of each GPU in an iteration, for a job that trains a network layer by
+    /// layer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_gpu: Option<u32>,
     /// How long it may take at most, which is what backfilling expects. Nothing ends a job that takes longer.
@@ -74,7 +76,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job with the workload's sensitivity and iterations, a ring, and arrival at zero.
+    /// Makes a job with the workload's sensitivity and iterations, a ring, and arrival at zero.
     #[must_use]
     pub fn new(name: impl Into<String>, workload: &Workload, gpus: u32) -> Self {
         let samples = match workload.work {
@@ -177,7 +179,7 @@ impl Job {
         }
     }
 
-    /// Its workload, with the job's own numbers in place of the published ones.
+    /// Returns its workload, with the job's own numbers in place of the published ones.
     ///
     /// An iteration of one's own numbers is no step of training: nothing is copied from the host, and all is
     /// reduced at the end.
@@ -247,7 +249,7 @@ impl Job {
     /// Answers as [`Self::run_time`], by all-reduces whatever its pattern, at their bus bandwidth.
     ///
     /// # Errors
-    /// As [`Self::run_time`].
+    /// Fails as [`Self::run_time`] does.
     pub fn run_time_of_all_reduces(
         &self,
         effective_bandwidth: Bandwidth,

@@ -1,4 +1,4 @@
-//! Job files: the jobs of a mix, one to a line, as comma-separated values.
+//! Reads job files: the jobs of a mix, one to a line, as comma-separated values.
 //!
 //! ```text
 //! # a comment
@@ -7,17 +7,19 @@
 //! second,12.5 s,gmm,1,,,
 //! ```
 //!
-//! The header names the columns, in any order. `job`, `workload` and `gpus` must be there;
-//! the others may be left out or left empty, and then come from the workload: arrival at
-//! zero, a ring, the workload's sensitivity and iterations. `measured` in place of `true` or `false` measures the
-//! sensitivity on the machine. An arrival is a time with its unit
-//! or a bare number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
-//! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload is a network that is
-//! trained layer by layer, on so many samples of each GPU in an iteration. `time_limit` is a time with its unit, by which
-//! backfilling expects the job to have ended. `edges`, such as `0-1 1-2:3 2-3:1/0.5`, are a pattern of one's own. They are pairs of the
-//! job's GPUs from 0, each with its share of the traffic both ways, or forth and back. `servers_wanted` is on how many servers
-//! a job wants an even share of its GPUs each, and `exclusive` whether nobody else may be on them. After each
-//! `checkpoint_iterations` iterations a job keeps what it has done, should its GPUs fail. Lines that start with `#`, and blank
+//! The header names the columns, in any order. `job`, `workload` and `gpus` must be there. The
+//! others may be left out or left empty, and then come from the workload. They are then arrival at
+//! zero, a ring, the workload's sensitivity and iterations. `measured` in place of `true` or
+//! `false` measures the sensitivity on the machine. An arrival is a time with its unit or a bare
+//! number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
+//! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload
+//! is a network that is trained layer by layer, on this number of samples of each GPU in an
+//! iteration. `time_limit` is a time with its unit, by which backfilling expects the job to have
+//! ended. `edges`, such as `0-1 1-2:3 2-3:1/0.5`, are a pattern of one's own. They are pairs of the
+//! job's GPUs from 0, each with its share of the traffic both ways, or forth and back.
+//! `servers_wanted` is the number of servers on which a job wants an even share of its GPUs each.
+//! `exclusive` says whether nobody else may be on them. After each `checkpoint_iterations`
+//! iterations a job saves its work, should its GPUs fail. Lines that start with `#`, and blank
 //! lines, are skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 
 use std::collections::BTreeMap;
@@ -76,7 +78,8 @@ const COLUMNS: [&str; 15] = [
 ];
 /// Says what stands for a sensitivity that is measured on the machine.
 const MEASURED: &str = "measured";
-/// How many of them every job has; the others are a job's own numbers, of which most have none.
+/// Counts the columns that every job has. The others are a job's own numbers, and most jobs have
+/// none of them.
 const COMMON: usize = 7;
 /// How many of them there were before a job could give a time limit.
 const WITHOUT_LIMIT: usize = 10;
@@ -152,7 +155,7 @@ impl Header {
     }
 }
 
-/// The fields of one job.
+/// Holds the fields of one job.
 struct Row<'a> {
     line: Line<'a>,
     header: &'a Header,
@@ -192,7 +195,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// A whole number from one to the type's largest.
+    /// Reads a whole number from one to the type's largest.
     fn count<T>(&self, field: &Field<'_>, largest: T) -> Result<T, InputError>
     where
         T: FromStr + PartialOrd + From<u8> + Display,
@@ -312,9 +315,10 @@ impl<'a> Row<'a> {
 /// Reads the jobs of a file, in its order; `file` names it in errors.
 ///
 /// # Errors
-/// A header with unknown, repeated or missing columns, rows of another length than the
-/// header, fields that are no value of their column, a job's name given twice, and more than
-/// [`MOST_JOBS`] rows; each with file, line and column; so is a file of nothing but a header.
+/// Refuses a header with unknown, repeated or missing columns, and rows of another length than the
+/// header. It refuses fields that are no value of their column, and a job's name given twice. It
+/// refuses more than [`MOST_JOBS`] rows, and a file of nothing but a header. Each error has file,
+/// line and column.
 pub fn read(file: &str, text: &str) -> Result<Vec<Job>, SimulationError> {
     read_for(file, text, Most::default())
 }
@@ -324,20 +328,20 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Job>, SimulationError> {
 pub struct Most {
     /// Healthy GPUs: of one server, or of all where a job may have several.
     pub gpus: usize,
-    /// What else would let it have more, in words that end the remedy.
+    /// Names another choice that would let it have more, in words that end the remedy.
     pub larger: &'static str,
     /// Iterations; of jobs that are played [`MOST_PLAYED_ITERATIONS`](super::played::MOST_PLAYED_ITERATIONS).
     pub iterations: u64,
 }
 
 impl Default for Most {
-    /// Anything.
+    /// Allows anything.
     fn default() -> Self {
         Self { gpus: usize::MAX, larger: "", iterations: u64::MAX }
     }
 }
 
-/// Reads the jobs of a file, each of which asks for so much at most; see [`read`].
+/// Reads the jobs of a file, and refuses a job that asks for more than `most`; see [`read`].
 ///
 /// # Errors
 /// Those of [`read`], and a job that asks for more GPUs than that, which could never start, or
@@ -349,7 +353,7 @@ pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, Simulati
 /// As [`read_for`], of workloads that a registry has.
 ///
 /// # Errors
-/// As [`read_for`].
+/// Fails as [`read_for`] does.
 pub fn read_with(
     registry: &Registry<dyn NamedWorkload>,
     file: &str,
@@ -411,7 +415,8 @@ pub fn read_with(
     Ok(jobs)
 }
 
-/// An exact time in seconds, the one unit of a file's arrivals, so that they compare at a glance.
+/// Writes an exact time in seconds, the one unit of a file's arrivals, so that they compare at a
+/// glance.
 fn seconds(time: Picoseconds) -> String {
     let (whole, rest) = (time.0 / Picoseconds::SECOND.0, time.0 % Picoseconds::SECOND.0);
     let decimals = format!(".{rest:012}");

@@ -1,4 +1,4 @@
-//! Jobs on a shared server.
+//! Plays jobs on a shared server.
 //!
 //! A [`Job`] runs one of the published [`Workload`](crate::training::Workload)s on some GPUs. Jobs come from a
 //! [`job_file`] or from [`generate()`], which draws the mix of MAPA's evaluation.
@@ -41,17 +41,18 @@ pub use written::{Task, WrittenJob};
 use crate::allocation::BandwidthModel;
 use crate::diagnostic::Named;
 
-/// What says how long a job runs.
+/// Says how the run time of a job is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunTime {
-    /// MAPA's formula, from the links that it got: [`Workload::run_time`](crate::training::Workload::run_time), at the bandwidth of the
-    /// sound model.
+    /// It is MAPA's formula, from the links that it got:
+    /// [`Workload::run_time`](crate::training::Workload::run_time), at the bandwidth of the sound
+    /// model.
     #[default]
     Formula,
     /// The same formula at the bandwidth of MAPA's regression, as if that were what GPUs reach.
     Regression,
-    /// Its program, played on the system: [`played`].
+    /// Its program is played on the system: [`played`].
     Played,
 }
 

@@ -86,7 +86,7 @@ impl SharedMemoryChoice {
     /// Gives the links of every model of GPU that a system has.
     ///
     /// # Errors
-    /// As [`Self::links`].
+    /// Fails as [`Self::links`] does.
     pub fn links_of(&self, system: &System) -> Result<SharedMemories, GpuError> {
         let mut all = SharedMemories::new();
         for server in system.kinds().iter().map(|kind| kind.server()) {

@@ -6,11 +6,11 @@ use super::queue::{JobRecord, Try, gpus_of};
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// One row per record: the job, when it waited and ran, its GPUs and their scores.
+/// Gives one row per record: the job, when it waited and ran, its GPUs and their scores.
 ///
 /// Times are in seconds and bandwidths in GB/s, as people plot them. GPUs have the ids that they
-/// have in the system, of which `first_gpus` names that of each server's first; of several servers a
-/// last column says in which a job ran. Links and bandwidths are those within servers.
+/// have in the system; `first_gpus` gives the id of each server's first. Where there are several
+/// servers, a last column says in which a job ran. Links and bandwidths are those within servers.
 ///
 /// # Panics
 /// If a record's job is not in the list.
@@ -102,9 +102,9 @@ pub fn with_failures(table: Table, records: &[JobRecord], endured: &[Endured]) -
         .with("lost", "s", records.iter().map(|it| of(it).lost.as_seconds()).collect::<Vec<_>>())
 }
 
-/// How many GPUs jobs of several servers held in a server: a row for each number from one to what the largest
-/// held, as the histogram of Blink (Wang et al., MLSys 2020) has it, of a cloud's jobs on servers of
-/// eight GPUs.
+/// Counts the GPUs that jobs of several servers held in a server. It has a row for each number from
+/// one to the largest held. The histogram of Blink (Wang et al., MLSys 2020) has it so, of a
+/// cloud's jobs on servers of eight GPUs.
 ///
 /// Parts are counted: a job of 8 and 4 GPUs is one of each. Without such jobs there are no rows.
 #[must_use]

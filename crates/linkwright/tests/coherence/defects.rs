@@ -1,4 +1,4 @@
-//! What is wrong with MGCC as it is printed, each with the shortest way there.
+//! Tests the faults of MGCC as it is printed, each with the shortest way there.
 
 use linkwright::diagnostic::Named as _;
 use linkwright::memory::litmus::Litmus;
@@ -25,7 +25,7 @@ fn holds(machine: &Machine<MgccPrinted>) -> bool {
     check(machine).fails(SEQUENTIAL).is_none()
 }
 
-/// Each of the ways in which text and algorithms differ.
+/// Returns each of the ways in which text and algorithms differ.
 fn readings() -> [MgccPrinted; 4] {
     [(false, false), (false, true), (true, false), (true, true)].map(|(reads, writes)| {
         MgccPrinted {
@@ -36,7 +36,7 @@ fn readings() -> [MgccPrinted; 4] {
     })
 }
 
-/// The reading of which most can be said.
+/// Returns the reading with the most proven properties.
 fn best() -> MgccPrinted {
     MgccPrinted {
         reads_move_time: true,

@@ -1,6 +1,6 @@
-//! The large configuration: all litmus tests, cold and warm; those of two wavefronts also with
-//! copies evicted at any time; all programs of two wavefronts of three steps, and under MGCC of
-//! three of two.
+//! Checks the large configuration: all litmus tests, cold and warm. It checks those of two
+//! wavefronts also with copies evicted at any time. It checks all programs of two wavefronts of
+//! three steps, and under MGCC of three of two.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use super::suite::{Checked, Setting, all_programs, litmus};
 const SEQUENTIALLY: Setting =
     Setting { consistency: Consistency::Sequential, one_gpu: false, evictions: false };
 
-/// A protocol's rows.
+/// Writes a protocol's rows.
 fn rows<P: CoherenceProtocol>(name: &str, protocol: P, setting: Setting) -> String {
     let consistency = match setting.consistency {
         Consistency::Sequential => "sequential",
@@ -53,7 +53,7 @@ fn rows<P: CoherenceProtocol>(name: &str, protocol: P, setting: Setting) -> Stri
 
 type Section = Box<dyn FnOnce() -> String + Send>;
 
-/// Every protocol under both models of consistency.
+/// Returns every protocol under both models of consistency.
 fn sections() -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let fences = Setting { consistency: Consistency::Relaxed, ..SEQUENTIALLY };
@@ -99,7 +99,8 @@ fn the_large_configuration_holds() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), text);
 }
 
-/// The rows of the documentation's table: machines and states of each protocol and consistency.
+/// Compares the rows of the documentation's table: machines and states of each protocol and
+/// consistency.
 #[test]
 fn the_page_has_the_results() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

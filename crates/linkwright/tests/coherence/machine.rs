@@ -1,4 +1,4 @@
-//! Plays a protocol: what the simulator does around it, without time.
+//! Plays a protocol, with the simulator's work around it, without time.
 
 use linkwright::memory::litmus::LitmusStep;
 use linkwright::memory::protocol::{
@@ -81,7 +81,7 @@ impl<P: CoherenceProtocol> Machine<P> {
             Event::Go { wave, step } => self.go(&mut state, wave, step),
             Event::Probe { line, gpu } => self.probe(&mut state, line, gpu),
             Event::EvictL1 { cu, line } => {
-                // What is held stays; a miss has no copy to speak of.
+                // A held copy stays; a miss has no copy to speak of.
                 if self.under_way(&state, cu, line) {
                     return None;
                 }
@@ -156,7 +156,7 @@ impl<P: CoherenceProtocol> Machine<P> {
         Some(())
     }
 
-    /// All wavefronts pass a barrier, and their L1s hear of each other.
+    /// Lets all wavefronts pass a barrier, and tells their L1s of each other.
     fn barrier(&self, state: &mut State<P>, wave: usize, step: usize) -> Option<()> {
         let is_barrier = |step: &LitmusStep| *step == LitmusStep::Barrier;
         let number = self.programs[wave][..step].iter().filter(|step| is_barrier(step)).count();
@@ -182,7 +182,7 @@ impl<P: CoherenceProtocol> Machine<P> {
         Some(())
     }
 
-    /// What a fence does to a wavefront's L1.
+    /// Applies a fence to a wavefront's L1.
     fn flush(&self, state: &mut State<P>, wave: usize) {
         if self.protocol.on_fence(Level::L1) != Flush::Invalidate {
             return;
@@ -246,8 +246,8 @@ impl<P: CoherenceProtocol> Machine<P> {
         Some(())
     }
 
-    /// Of the accesses to a line that have passed a GPU's L2 and not come back: whether one
-    /// reads, whether there is one, and whether one holds the line there.
+    /// Looks at the accesses to a line that have passed a GPU's L2 and not come back. It says
+    /// whether one reads, whether there is one, and whether one holds the line there.
     fn under_way_l2(&self, state: &State<P>, gpu: u8, line: u8) -> (bool, bool, bool) {
         let (mut reads, mut any, mut held) = (false, false, false);
         for (wave, operations) in state.operations.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Coherence protocols under a model checker: the simulator's own transition functions, in every
-//! order of their messages.
+//! Tests coherence protocols under a model checker: the simulator's own transition functions, in
+//! every order of their messages.
 //!
 //! `make check-coherence` does the large configuration, and compares with what it found before.
 

@@ -1,4 +1,5 @@
-//! The machine under `stateright`: every order of messages, and what must hold in all of them.
+//! Puts the machine under `stateright`: every order of messages, and the properties that must hold
+//! in all of them.
 
 use linkwright::memory::litmus::LitmusStep;
 use linkwright::memory::protocol::{CoherenceProtocol, Span};
@@ -26,7 +27,7 @@ struct Words {
     came: u8,
 }
 
-/// What a sequential order is made of.
+/// Names the parts of a sequential order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Act {
     Step(LitmusStep),
@@ -93,7 +94,7 @@ pub fn is_sequential(programs: &[Vec<LitmusStep>], reads: &[Vec<u8>]) -> bool {
 }
 
 impl<P: CoherenceProtocol> Machine<P> {
-    /// What goes on by itself: no copy is dropped without need.
+    /// Says whether an event goes on by itself: no copy is dropped without need.
     fn needful(event: Event) -> bool {
         matches!(event, Event::Go { .. } | Event::Probe { .. } | Event::WriteBack { .. })
     }
@@ -188,12 +189,12 @@ impl<P: CoherenceProtocol> Model for Machine<P> {
     }
 }
 
-/// What the checker found.
+/// Holds the checker's findings.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     /// How many states there are; all of them, unless a property fails.
     pub states: usize,
-    /// What fails, with the shortest way there.
+    /// Lists the properties that fail, with the shortest way there.
     pub failures: Vec<(&'static str, Vec<Event>)>,
 }
 

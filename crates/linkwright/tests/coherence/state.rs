@@ -1,4 +1,4 @@
-//! What the machine that plays a protocol is at a moment.
+//! Holds the state of the machine that plays a protocol at a moment.
 
 use linkwright::memory::litmus::LitmusStep;
 use linkwright::memory::protocol::{Ask, CachePath, CoherenceProtocol, Probe};
@@ -13,7 +13,7 @@ pub struct Place {
     pub word: u8,
 }
 
-/// Where addresses x and y lie to each other.
+/// Says where addresses x and y lie to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Placement {
     OneLine,
@@ -45,13 +45,13 @@ pub enum Consistency {
     Relaxed,
 }
 
-/// A protocol, the programs that run on it, and what may happen to them.
+/// Holds a protocol, the programs that run on it, and the events that may happen to them.
 #[derive(Debug, Clone)]
 pub struct Machine<P> {
     pub protocol: P,
-    /// What each wavefront does.
+    /// Lists the steps of each wavefront.
     pub programs: Vec<Vec<LitmusStep>>,
-    /// The CU of each wavefront.
+    /// Gives the CU of each wavefront.
     pub cus: Vec<u8>,
     pub cus_per_gpu: u8,
     pub gpus: u8,
@@ -76,15 +76,15 @@ pub struct Data {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage<S> {
     Waiting,
-    /// A request on its way to the L2.
+    /// A request is on its way to the L2.
     ToL2(S),
-    /// A request on its way to the home.
+    /// A request is on its way to the home.
     ToHome(Ask, S),
     /// The home waits for probes to be answered.
     AtHome(Ask, S),
     /// An answer on its way to the L2, with data unless a lease is renewed.
     BackAtL2(S, Option<Data>),
-    /// An answer on its way to the L1.
+    /// An answer is on its way to the L1.
     BackAtL1(S, Option<Data>),
     Done,
 }
@@ -136,24 +136,24 @@ pub struct HomeLine<P: CoherenceProtocol> {
 pub struct State<P: CoherenceProtocol> {
     pub operations: Vec<Vec<Operation<P::Stamp>>>,
     pub l1: Vec<Cache<P>>,
-    /// By GPU, then bank.
+    /// Holds them by GPU, then bank.
     pub l2: Vec<Cache<P>>,
     pub controllers: Vec<P::Controller>,
     pub lines: Vec<HomeLine<P>>,
 }
 
-/// What can happen next.
+/// Names the events that can happen next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The step of a wavefront goes on.
     Go { wave: u8, step: u8 },
-    /// A GPU's L2 hears a line's probe.
+    /// It makes a GPU's L2 hear a line's probe.
     Probe { line: u8, gpu: u8 },
     /// A CU's L1 drops a copy.
     EvictL1 { cu: u8, line: u8 },
     /// A GPU's L2 drops a copy.
     EvictL2 { gpu: u8, line: u8 },
-    /// The data of a dropped copy reach the home.
+    /// It brings the data of a dropped copy to the home.
     WriteBack { gpu: u8, line: u8 },
     /// A home that keeps a directory forgets a line.
     Forget { line: u8 },
@@ -211,7 +211,7 @@ impl<P: CoherenceProtocol> State<P> {
         self.operations.iter().flatten().all(|operation| operation.stage == Stage::Done)
     }
 
-    /// What each wavefront's reads gave.
+    /// Returns the values of each wavefront's reads.
     pub fn reads(&self, machine: &Machine<P>) -> Vec<Vec<u8>> {
         let of = |(steps, operations): (&Vec<LitmusStep>, &Vec<Operation<P::Stamp>>)| {
             let pairs = steps.iter().zip(operations);

@@ -1,4 +1,4 @@
-//! What every coherent protocol must pass: the litmus tests, and all programs of a size.
+//! Tests every coherent protocol: the litmus tests, and all programs of a size.
 
 use linkwright::memory::litmus::{Litmus, LitmusStep};
 use linkwright::memory::protocol::CoherenceProtocol;
@@ -6,7 +6,7 @@ use linkwright::memory::protocol::CoherenceProtocol;
 use super::model::{ONE_WRITER, check};
 use super::state::{Consistency, Machine, Placement};
 
-/// Two GPUs of two CUs and two banks each, and a TSU of one entry a bank.
+/// Builds two GPUs of two CUs and two banks each, and a TSU of one entry a bank.
 pub fn machine<P: CoherenceProtocol>(protocol: P, litmus: &Litmus, cus: &[u8]) -> Machine<P> {
     Machine {
         protocol,
@@ -26,14 +26,14 @@ pub fn machine<P: CoherenceProtocol>(protocol: P, litmus: &Litmus, cus: &[u8]) -
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     pub consistency: Consistency,
-    /// One GPU of four CUs in place of two of two.
+    /// Takes one GPU of four CUs in place of two of two.
     pub one_gpu: bool,
-    /// Whether caches and directories drop what they like.
+    /// Says whether caches and directories drop lines at will.
     pub evictions: bool,
 }
 
 impl Setting {
-    /// The CUs of so many wavefronts: of one CU, of one GPU, of both.
+    /// Returns the CUs of `waves` wavefronts: of one CU, of one GPU, of both.
     fn layouts(self, waves: usize) -> &'static [&'static [u8]] {
         match (self.one_gpu, waves) {
             (true, 2) => &[&[0, 0], &[0, 1]],
@@ -94,7 +94,7 @@ impl Checked {
     }
 }
 
-/// A litmus test on every layout and placement.
+/// Checks a litmus test on every layout and placement.
 pub fn litmus<P: CoherenceProtocol>(
     protocol: P,
     setting: Setting,
@@ -114,8 +114,8 @@ pub fn litmus<P: CoherenceProtocol>(
     checked
 }
 
-/// Every program of so many wavefronts with so many reads and writes of two addresses each, up to
-/// the order of the wavefronts on one GPU.
+/// Checks every program of a given number of wavefronts, with a given number of reads and writes of
+/// two addresses each. Programs count once, up to the order of the wavefronts on one GPU.
 pub fn all_programs<P: CoherenceProtocol>(
     protocol: P,
     setting: Setting,
@@ -158,7 +158,7 @@ pub fn all_programs<P: CoherenceProtocol>(
     checked
 }
 
-/// A program without its values.
+/// Returns a program without its values.
 fn shape(program: &[LitmusStep]) -> Vec<(bool, Option<u8>)> {
     program.iter().map(|step| (step.reads(), step.address())).collect()
 }

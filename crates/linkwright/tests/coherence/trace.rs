@@ -1,11 +1,11 @@
-//! A way to a failure, in words.
+//! Tells a way to a failure, in words.
 
 use linkwright::memory::litmus::LitmusStep;
 use linkwright::memory::protocol::CoherenceProtocol;
 
 use super::state::{Event, Machine, Stage, State};
 
-/// What happens on the way, a line each; what only carries a message on is left out.
+/// Tells the events on the way, a line each. Events that only carry a message on are left out.
 pub fn told<P: CoherenceProtocol>(machine: &Machine<P>, events: &[Event]) -> String {
     let mut state = machine.start();
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Every decision against all permutations of all subsets of machines of up to 8 GPUs.
+//! Compares every decision with all permutations of all subsets of machines of up to 8 GPUs.
 
 use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::links::{LinkCounts, PairClass};
@@ -193,8 +193,8 @@ fn a_real_machine_whose_pcie_ways_differ() {
     }
 }
 
-/// GPUs on PCIe of three widths, with NVLinks of two kinds and zero to three links between
-/// pairs: pairs of one class differ in weight.
+/// Builds GPUs on PCIe of three widths, with NVLinks of two kinds and zero to three links between
+/// pairs. Pairs of one class differ in weight.
 fn mixed(gpus: usize, direct: &[(u32, bool)], narrow: &[u64]) -> Server {
     let mut builder = ServerBuilder::new("mixed", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
@@ -248,8 +248,8 @@ proptest! {
     }
 }
 
-/// The best ring through these GPUs by its value; among equals that whose last GPU is lowest,
-/// then the one before it, and so on back.
+/// Finds the best ring through these GPUs by its value. Among equals it takes the ring whose last
+/// GPU is lowest, then the one before it, and so on back.
 fn first_of_the_best<V: PartialOrd>(gpus: GpuSet, value: impl Fn(&[usize]) -> V) -> Vec<usize> {
     let (first, mut rest) = (gpus.iter().next().unwrap(), gpus.iter().skip(1).collect());
     let mut best: Option<(V, Vec<usize>)> = None;

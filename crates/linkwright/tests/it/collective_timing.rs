@@ -1,4 +1,4 @@
-//! The tables of `docs/concepts/collective-timing.md`: what they say is what the model says.
+//! Compares the tables of `docs/concepts/collective-timing.md` with the model.
 //!
 //! `LINKWRIGHT_WRITE_TABLES=1 cargo test -p linkwright --test it collective_timing` writes them.
 
@@ -22,7 +22,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// How many NVLinks join each pair of GPUs.
+/// Counts the NVLinks that join each pair of GPUs.
 fn lanes(machine: &Server) -> Vec<Vec<u32>> {
     let count = machine.gpus().len();
     let gpu = |device| machine.gpus().iter().position(|gpu| *gpu == device);
@@ -72,7 +72,8 @@ fn broadcast_optimum(lanes: &[Vec<u32>], gpus: &[usize], from: usize) -> f64 {
     others.map(cut).min().unwrap() as f64
 }
 
-/// What Blink's trees win over NCCL of each era, on the classes of connected GPUs of a DGX-1V.
+/// Writes the gain of Blink's trees over NCCL of each era, on the classes of connected GPUs of a
+/// DGX-1V.
 fn classes_table() -> String {
     let machine = alone("dgx1-v100");
     let lanes = lanes(machine.kinds()[0].server());
@@ -130,7 +131,7 @@ fn classes_table() -> String {
     table
 }
 
-/// What `expect` says of an HGX H100's all-reduce.
+/// Writes the answer of `expect` about an HGX H100's all-reduce.
 fn h100_table() -> String {
     let machine = alone("hgx-h100");
     let sizes: Vec<Bytes> = (3..=33).step_by(3).map(|power| Bytes(1 << power)).collect();

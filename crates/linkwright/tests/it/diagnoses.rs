@@ -1,4 +1,4 @@
-//! What every error says: what is wrong and what would work, each by itself.
+//! Tests every error: it names the problem and the remedy, each by itself.
 //!
 //! Each error's variants that are made of plain values stand here; those that hold another error
 //! hand on what that says.

@@ -208,7 +208,7 @@ fn a_state_of_another_machine_is_refused() {
     }
 }
 
-/// GPUs with so many NVLinks each into one NVSwitch.
+/// Builds GPUs with a given number of NVLinks each into one NVSwitch.
 fn switched(gpus: usize) -> Server {
     let mut builder = ServerBuilder::new("switched", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();

@@ -1,4 +1,4 @@
-//! Rings on machines of 17 to 20 GPUs against an oracle of its own: a dynamic programme over
+//! Compares rings on machines of 17 to 20 GPUs with an oracle of its own: a dynamic programme over
 //! all subsets, in the plainest form.
 
 use linkwright::allocation::{
@@ -6,7 +6,8 @@ use linkwright::allocation::{
 };
 use linkwright::system::{BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Server, ServerBuilder};
 
-/// GPUs on one bridge, some pairs with one to three NVLinks of two kinds; the same for a seed.
+/// Builds GPUs on one bridge, some pairs with one to three NVLinks of two kinds; the same for a
+/// seed.
 fn random_machine(gpus: usize, seed: u64) -> Server {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut draw = |below: u64| {
@@ -17,7 +18,7 @@ fn random_machine(gpus: usize, seed: u64) -> Server {
     };
     let mut builder = ServerBuilder::new("random", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
-    // Of every hundred pairs, so many have links: from a few to most.
+    // Of every hundred pairs, this number have links: from a few to most.
     let density = 15 + draw(60);
     for gpu in 0..gpus {
         let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
@@ -32,7 +33,7 @@ fn random_machine(gpus: usize, seed: u64) -> Server {
     builder.build().unwrap()
 }
 
-/// The weight of the heaviest ring through every subset.
+/// Returns the weight of the heaviest ring through every subset.
 fn heaviest_rings(graph: &GpuGraph) -> Vec<u64> {
     let count = graph.len();
     let weight = |a: usize, b: usize| graph.pair(a, b).map_or(0, |pair| pair.bandwidth.0);

@@ -62,7 +62,7 @@ fn arrivals(
     times
 }
 
-/// A fabric with one GPU at each port.
+/// Puts one GPU at each port of a fabric.
 fn nodes(fabric: &Fabric) -> System {
     let node = AbstractNode {
         gpus: 1,
@@ -178,7 +178,7 @@ fn a_narrow_buffer_is_named_with_its_rate() {
     assert_eq!(NarrowBuffer::find(&far, &small).unwrap().packets, u16::MAX);
 }
 
-/// A message of an exchange: from, to, and its size.
+/// Holds a message of an exchange: from, to, and its size.
 type Sent = (u32, u32, u64);
 
 /// When the last of messages that are sent at once has arrived.
@@ -199,7 +199,7 @@ fn makespan(network: &mut impl Transport, messages: &[Sent]) -> u64 {
     last
 }
 
-/// The fabrics of the study, of a few nodes.
+/// Returns the fabrics of the study, of a few nodes.
 fn small_fabrics() -> [(System, &'static dyn RoutingKind); 3] {
     let fabric = |text: &str| {
         let specification: FabricSpecification = toml::from_str(text).unwrap();
@@ -211,8 +211,8 @@ fn small_fabrics() -> [(System, &'static dyn RoutingKind); 3] {
     [(fabric(tree), ADAPTIVE), (fabric(tree), STATIC), (fabric(groups), PROGRESSIVE)]
 }
 
-/// An exchange in packets and by flows: when its last message arrives, and what the fabric's
-/// channels from and to nodes carry.
+/// Plays an exchange in packets and by flows. It returns when its last message arrives, and the
+/// load of the fabric's channels from and to nodes.
 fn exchanged(
     (system, kind): &(System, &'static dyn RoutingKind),
     nic: NicPolicy,
@@ -238,7 +238,7 @@ fn nic_policy() -> impl Strategy<Value = NicPolicy> {
     prop::sample::select(policies.to_vec())
 }
 
-/// Messages between two of 16 nodes, from nothing to many packets.
+/// Draws messages between two of 16 nodes, from nothing to many packets.
 fn exchange() -> impl Strategy<Value = Vec<Sent>> {
     let size = prop_oneof![0_u64..PACKET, 0_u64..64 * PACKET];
     let sent = (0_u32..16, 1_u32..16, size);
@@ -246,7 +246,7 @@ fn exchange() -> impl Strategy<Value = Vec<Sent>> {
 }
 
 proptest! {
-    /// No exchange is far off, whatever meets whatever; what goes over a node's links is the same.
+    /// No exchange is far off, whatever meets whatever. The load of a node's links is the same.
     #[test]
     fn random_exchanges_take_about_as_long_in_both(
         messages in exchange(),
@@ -297,7 +297,7 @@ fn packets_share_a_link_by_port_and_fluids_by_message() {
     }
 }
 
-/// What a model says of a message that is sent at a time.
+/// Returns a model's answer for a message that is sent at a time.
 fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, TransportError> {
     let mut traffic = Traffic::new(network);
     let [from, to] = [0, 1].map(|gpu| traffic.network().gpu_device(gpu));

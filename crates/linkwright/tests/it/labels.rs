@@ -1,11 +1,12 @@
-//! What joins two GPUs, where a fabric and the host both do.
+//! Tests the label of two GPUs, where a fabric and the host both join them.
 
 use linkwright::system::{
     BandwidthProfile, DeviceKind, GpuGraph, LinkKind, PairLink, Server, ServerBuilder,
 };
 use linkwright::units::Bandwidth;
 
-/// The label of two GPUs with so many links each to one NVSwitch, and to one host bridge.
+/// Returns the label of two GPUs with a given number of links each to one NVSwitch, and to one host
+/// bridge.
 fn label(nvlinks: (LinkKind, u32), pcie: LinkKind) -> (PairLink, Bandwidth) {
     let mut builder = ServerBuilder::new("two", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
@@ -52,7 +53,7 @@ fn links_of_their_own_are_the_label_whatever_the_host_is() {
     }
 }
 
-/// Two GPUs on two sockets, joined by NVLinks of a kind, and a NIC.
+/// Builds two GPUs on two sockets, joined by NVLinks of a kind, and a NIC.
 fn two_sockets(direct: Option<LinkKind>, pcie: LinkKind, nic: LinkKind) -> Server {
     let mut builder = ServerBuilder::new("two", "test");
     let mut gpus = Vec::new();
@@ -80,7 +81,7 @@ fn mapas_table_is_the_default_only_where_it_covers_the_machine() {
     for direct in [None, Some(Nvlink1), Some(Nvlink2)] {
         let machine = two_sockets(direct, Pcie3, Pcie3);
         assert_eq!(BandwidthProfile::default_of(&machine), Mapa, "{direct:?}");
-        // What a NIC hangs on says nothing of the GPUs, what they hang on does.
+        // The link of a NIC says nothing of the GPUs; their own links do.
         let machine = two_sockets(direct, Pcie3, Pcie5);
         assert_eq!(BandwidthProfile::default_of(&machine), Mapa, "{direct:?}");
         let machine = two_sockets(direct, Pcie4, Pcie3);

@@ -9,8 +9,8 @@ use regex::Regex;
 
 use crate::crates;
 
-/// Each module with those that it may name besides itself and the ground (`diagnostic`,
-/// `units`, `table`, `xml`), as the table in the crate's first lines says.
+/// Lists each module with those that it may name besides itself and the ground (`diagnostic`,
+/// `units`, `table`, `xml`). The table in the crate's first lines says the same.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
     ("units", &[]),
@@ -79,8 +79,8 @@ fn may_use(module: &str, used: &str) -> bool {
 
 /// The modules that one file's text names by `crate::` paths, each with its line from one.
 ///
-/// A grouped import may run over several lines, so the text is read whole; comments and texts
-/// that name a module count too, which errs on the strict side.
+/// A grouped import may run over several lines, so the text is read whole. Comments and texts that
+/// name a module count too, which errs on the strict side.
 fn modules_named(text: &str) -> Vec<(usize, String)> {
     let path = Regex::new(r"\bcrate::(\{[^;]*\}|[a-z_]+)").expect("a valid pattern");
     let head = Regex::new(r"(?:^|[{,])\s*([a-z_]+)").expect("a valid pattern");

@@ -1,4 +1,4 @@
-//! Messages between any two devices, over the class of links that they ask for.
+//! Tests messages between any two devices, over the class of links that they ask for.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn two(name: &str) -> System {
     System::new(&listed, fabric, PortOrder::Plain).unwrap()
 }
 
-/// The device of a name.
+/// Finds the device of a name.
 fn device(system: &System, name: &str) -> DeviceIndex {
     let found = (0..system.devices()).find(|id| system.device_name(*id) == name);
     found.unwrap_or_else(|| panic!("no {name}")) as DeviceIndex
@@ -51,7 +51,8 @@ fn routing(system: &System) -> AnyRouting {
 /// The ends of a channel within a server, and the bytes that crossed it.
 type Crossed = (String, String, u64);
 
-/// When the last of some messages arrives in packets and as a fluid, and what the packets crossed.
+/// Returns when the last of some messages arrives in packets and as a fluid, and the channels that
+/// the packets crossed.
 fn played(
     system: &System,
     messages: &[Message],

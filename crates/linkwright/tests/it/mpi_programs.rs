@@ -1,8 +1,9 @@
 //! The programs of MPI's algorithms are, operation by operation, those that were captured when they
 //! were first written.
 //!
-//! `mpi_programs.txt` has a line for each collective, algorithm and number of ranks: a digest of the
-//! programs of every rank, for every root and for sizes that divide among the ranks and that do not.
+//! `mpi_programs.txt` has a line for each collective, algorithm and number of ranks. The line is a
+//! digest of the programs of every rank, for every root. It covers sizes that divide among the
+//! ranks and sizes that do not.
 
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ use linkwright::units::Bytes;
 
 const SIZES: [u64; 6] = [0, 1, 7, 1001, 65_536, (1 << 40) - 1];
 
-/// FNV-1a over whole numbers.
+/// Computes FNV-1a over whole numbers.
 struct Digest(u64);
 
 impl Digest {

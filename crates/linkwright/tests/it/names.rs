@@ -11,14 +11,15 @@ use crate::crates;
 /// A module by its names from the crate's root.
 type ModulePath = Vec<String>;
 
-/// What a module's file says.
+/// Holds the names in a module's file.
 #[derive(Default)]
 struct Module {
     /// Whether it can be named from outside, by its own path.
     is_public: bool,
-    /// The public types and traits that it declares.
+    /// Lists the public types and traits that it declares.
     declared: BTreeSet<String>,
-    /// What it offers as its own: the path that is named, its last part, and the name offered.
+    /// Lists the names that it offers as its own: the path that is named, its last part, and the
+    /// name offered.
     offered: Vec<(Vec<String>, String, String)>,
 }
 
@@ -81,7 +82,7 @@ fn flatten(above: &[String], tree: &str, offered: &mut Vec<(Vec<String>, String,
     }
 }
 
-/// Every public name, with the modules that declare a type of that name.
+/// Returns every public name, with the modules that declare a type of that name.
 fn public_types(modules: &BTreeMap<ModulePath, Module>) -> BTreeMap<&str, BTreeSet<&ModulePath>> {
     let mut types: BTreeMap<&str, BTreeSet<&ModulePath>> = BTreeMap::new();
     for (path, module) in modules.iter().filter(|(_, module)| module.is_public) {
@@ -98,7 +99,7 @@ fn public_types(modules: &BTreeMap<ModulePath, Module>) -> BTreeMap<&str, BTreeS
                     inner => from.push(inner.to_owned()),
                 }
             }
-            // What is offered by a module in between is declared below it.
+            // A name that a module in between offers is declared below it.
             let declaring = modules
                 .iter()
                 .filter(|(path, module)| path.starts_with(&from) && module.declared.contains(last));

@@ -1,4 +1,4 @@
-//! The third key of the policies, against a naive definition, and what it is for.
+//! Compares the third key of the policies with a naive definition, and tests its purpose.
 
 use linkwright::allocation::nearness::{HostDistances, NearnessTable};
 use linkwright::allocation::{

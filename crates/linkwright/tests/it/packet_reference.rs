@@ -31,7 +31,7 @@ struct Packet {
     size: u64,
     /// The channels that it has still to cross.
     way: VecDeque<usize>,
-    /// Where it goes, and how far along it is: what adaptive routing asks.
+    /// Says where it goes, and how far along it is. Adaptive routing asks for both.
     goal: SwitchId,
     progress: Progress,
     /// The channel and virtual channel whose buffer it fills.
@@ -45,19 +45,19 @@ struct Line {
     channel: FabricChannel,
     /// Until when it carries a packet.
     busy: Option<u64>,
-    /// By virtual channel.
+    /// Counts them by virtual channel.
     credits: Vec<u16>,
-    /// When a credit comes back, and of which virtual channel.
+    /// Says when a credit comes back, and for which virtual channel.
     coming: Vec<(u64, usize)>,
     /// Each with the virtual channel in which it will cross, in the order of arrival.
     waiting: Vec<(usize, Packet)>,
-    /// The turn behind that of the packet that went last: virtual channel, then input port.
+    /// Gives the turn behind that of the packet that went last: virtual channel, then input port.
     turn: (usize, usize),
 }
 
 struct Reference<'a> {
     fabric: &'a Fabric,
-    /// How packets find their way; by the only one of a tree where absent.
+    /// Says how packets find their way; by the only one of a tree where absent.
     adaptive: Option<Adaptive<'a>>,
     settings: PacketSettings,
     node: AbstractNode,
@@ -79,7 +79,7 @@ fn duration(size: u64, bandwidth: Bandwidth) -> u64 {
 }
 
 impl Reference<'_> {
-    /// The one way between two nodes of a tree.
+    /// Returns the one way between two nodes of a tree.
     fn way(&self, source: u32, destination: u32) -> VecDeque<usize> {
         let goal = self.fabric.switch_of(destination);
         let start = self.fabric.switch_of(source);
@@ -152,7 +152,7 @@ impl Reference<'_> {
         self.under_way.push((arrival, packet));
     }
 
-    /// The next packet of a node's messages.
+    /// Sends the next packet of a node's messages.
     fn inject(&mut self, now: u64, node: usize) -> bool {
         let channel = Fabric::injection(node as u32) as usize;
         let line = &self.lines[channel];
@@ -205,7 +205,7 @@ impl Reference<'_> {
         true
     }
 
-    /// The packets that wait for a channel, cross it, or wait behind it.
+    /// Counts the packets that wait for a channel, cross it, or wait behind it.
     fn queued(&self, channel: usize) -> u64 {
         let waiting = self.lines.iter().flat_map(|line| line.waiting.iter().map(|one| &one.1));
         let packets = waiting.chain(self.under_way.iter().map(|(_, packet)| packet));
@@ -295,7 +295,7 @@ impl Reference<'_> {
         }
     }
 
-    /// What happens at one moment happens one after another.
+    /// Plays the events of one moment one after another.
     fn one_by_one(&mut self, now: u64) {
         if self.in_turn {
             self.go_on(now);
@@ -313,8 +313,8 @@ impl Reference<'_> {
     }
 }
 
-/// A tree of switches with nodes; every link has a bandwidth and a latency of its own, so that
-/// no two things happen at once by the regularity of the network.
+/// Builds a tree of switches with nodes. Every link has a bandwidth and a latency of its own, so
+/// that no two things happen at once by the regularity of the network.
 fn tree(parents: &[u32], homes: &[u32], rates: &[(u64, u64)]) -> Fabric {
     let switches = parents.len() as u32 + 1;
     let mut rates = rates.iter().cycle().enumerate().map(|(index, (bandwidth, latency))| {
@@ -417,7 +417,7 @@ fn simulated(
     times
 }
 
-/// Packets and buffers so, and delays that meet no others by chance.
+/// Makes settings of such packets and buffers, and delays that meet no others by chance.
 fn settings(
     packet_size: u64,
     buffer_packets: u16,
@@ -480,8 +480,9 @@ proptest! {
         let [at_once, in_turn] = [false, true].map(|turn| {
             reference(&fabric, settings, kind, nic, arbitration, &messages, turn)
         });
-        // Where two things happen at one moment, their order is left open: an empty packet comes
-        // together with the one before it, and in cut-through a packet just as that has passed.
+        // Where two things happen at one moment, their order is left open. An empty packet comes
+        // together with the one before it. In cut-through a packet comes just as the one before has
+        // passed.
         prop_assume!(at_once == in_turn);
         let simulated = simulated(&fabric, settings, kind, nic, arbitration, &messages);
         prop_assert_eq!(simulated, at_once);
@@ -495,9 +496,9 @@ proptest! {
     })]
     #[test]
     fn adaptive_packets_go_where_the_documentation_says(
-        // Where every switch has one link to each other group, and where a group has one: no
-        // choice between equals is left to chance, since there are three groups, and three
-        // switches in a group or two.
+        // This covers a switch with one link to each other group, and a group with one. No choice
+        // between equals is left to chance, since there are three groups, and three switches in a
+        // group or two.
         own_links in any::<bool>(),
         nodes_per_switch in 1_u32..4,
         intra_group_detours in any::<bool>(),

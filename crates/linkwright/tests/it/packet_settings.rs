@@ -1,4 +1,4 @@
-//! What a packet network is made of in most tests.
+//! Holds the settings of a packet network in most tests.
 
 use linkwright::network::packet::{PacketSettings, Switching};
 use linkwright::units::{Bytes, Picoseconds};

@@ -1,4 +1,4 @@
-//! The PCIe bus that tenants share: whose packets go first, in packets and as flows.
+//! Tests the PCIe bus that tenants share: whose packets go first, in packets and as flows.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ fn no_copy_waits_beyond_the_bound_for_ever() {
         };
         in_packets(&tree(), with(pcie), &jobs)[0]
     };
-    // Eight packets, each of which waits for the bound.
+    // Eight packets wait for the bound, each of them.
     let few = after(2_000_000);
     assert!((16_000_000..20_000_000).contains(&few), "{few}");
     assert!(after(1_000_000_000) > 200_000_000);
@@ -262,8 +262,8 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// Under every arbiter, in packets and as flows: of two jobs neither is faster beside the other
-    /// than alone, and links carry what the programs copy.
+    /// The contract holds under every arbiter, in packets and as flows. Of two jobs neither is
+    /// faster beside the other than alone, and links carry the bytes that the programs copy.
     #[test]
     fn every_arbiter_keeps_the_contract_of_the_bus(
         own in any_copies(), other in any_copies(), gpus in (0_u32..4, 1_u32..4), back in (any::<bool>(), any::<bool>()),

@@ -1,4 +1,4 @@
-//! A PCIe bus in a day of jobs that copy their images, in packets, as flows and as fluids.
+//! Tests a PCIe bus in a day of jobs that copy their images, in packets, as flows and as fluids.
 
 use linkwright::collectives::plan::planners;
 use linkwright::network::pcie::{First, PcieArbitration, PcieSettings};
@@ -72,7 +72,8 @@ fn arbiters_act_on_days_at_every_fidelity() {
     }
 }
 
-/// What packets are counts at every fidelity, for copies; collectives take as long alone as without a bus.
+/// The definition of a packet counts at every fidelity, for copies. Collectives take as long alone
+/// as without a bus.
 #[test]
 fn a_bus_is_the_same_at_every_fidelity() {
     let alone = [job("a", "alexnet", 1, 1)];

@@ -212,7 +212,7 @@ fn a_lone_job_takes_what_other_commands_say_of_nccl_and_of_the_fastest() {
     }
 }
 
-/// One call of a program, as `collective expect` and `collective time` say for it.
+/// One call of a program takes the time that `collective expect` and `collective time` say for it.
 #[test]
 fn a_program_of_one_collective_takes_what_it_is_timed_at_as_a_kernel() {
     let servers = "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 8\nmachine = \"hgx-h100\"\nservers = 4";
@@ -325,8 +325,8 @@ fn jobs_fill_one_server_after_another_of_a_fabric() {
     assert_eq!(outcome.plans, 1);
 }
 
-/// How far the run times of the same jobs are apart as fluids and as flows, on servers where jobs meet on
-/// links: small mixes of workloads that move much.
+/// Compares the run times of the same jobs as fluids and as flows, on servers where jobs meet on
+/// links. The mixes are small, of workloads that move much.
 #[test]
 fn fluids_keep_to_flows() {
     let cases = [
@@ -432,8 +432,8 @@ fn what_cannot_be_played_is_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// No GPU has two jobs at once, every job runs from its start to its end without a pause, and the
-    /// same jobs give the same records.
+    /// No GPU has two jobs at once, and every job runs from its start to its end without a pause.
+    /// The same jobs give the same records.
     #[test]
     fn any_mix_ends_and_ends_alike(seed: u64, policy in prop::sample::select(POLICIES.to_vec()), planner in prop::sample::select(vec!["packing", "nccl-ring", "mpi"])) {
         let options = MixOptions { count: 25, max_gpus: 5, seed, ..MixOptions::default() };

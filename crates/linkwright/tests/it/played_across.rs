@@ -140,8 +140,8 @@ fn jobs_that_share_an_interface_slow_one_another() {
     }
 }
 
-/// One has a GPU in each server and one ring, the other two in one of them and, for that, two rings side by side: over every
-/// interface they are one flow and two.
+/// One has a GPU in each server and one ring. The other has two in one of them and, for that, two
+/// rings side by side. Over every interface they are one flow and two.
 #[test]
 fn rings_side_by_side_are_flows_of_their_own_in_a_fluid() {
     let of = |fidelity| {
@@ -183,7 +183,7 @@ fn small_jobs_are_filled_in_beside_one_that_waits_for_several_servers() {
     assert!(records[2].start > records[1].start, "the late one would be in the way");
 }
 
-/// As Blink's histogram: 9 = 5 + 4 of the servers, by parts.
+/// As Blink's histogram has it, 9 = 5 + 4 of the servers, by parts.
 #[test]
 fn what_jobs_of_several_servers_held_is_a_table() {
     let jobs =
@@ -211,7 +211,8 @@ fn a_job_larger_than_the_system_is_refused() {
     assert!(error.to_string().contains("asks for 17 GPUs; only 16 are healthy"), "{error}");
 }
 
-/// What a class was planned for is moved onto other GPUs of other servers: flows play it there, and fluids take what its class takes.
+/// A class's plan is moved onto other GPUs of other servers. Flows play it there, and fluids take
+/// its class's time.
 #[test]
 fn a_plan_that_is_moved_takes_as_long_as_where_it_was_made() {
     let mut random = Random::new(11);

@@ -1,4 +1,5 @@
-//! What an iteration of a played job is made of: copies from hosts, GPUs of their own speed, and gradients in buckets.
+//! Tests the parts of a played job's iteration: copies from hosts, GPUs of their own speed, and
+//! gradients in buckets.
 
 use linkwright::allocation::{Pattern, PatternShape};
 use linkwright::collectives::plan::planners;

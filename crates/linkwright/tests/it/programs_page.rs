@@ -14,7 +14,7 @@ fn page() -> String {
     fs::read_to_string(path).expect("the page is there")
 }
 
-/// The first block of a language.
+/// Returns the first block of a language.
 fn block<'a>(page: &'a str, language: &str) -> &'a str {
     let start = format!("```{language}\n");
     let after = &page[page.find(&start).expect("a block of this language") + start.len()..];

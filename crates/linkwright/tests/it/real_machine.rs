@@ -1,4 +1,4 @@
-//! A real DGX-1V's `nvidia-smi topo -m` against the preset.
+//! Compares a real DGX-1V's `nvidia-smi topo -m` with the preset.
 
 use linkwright::system::presets::preset;
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};

@@ -75,7 +75,7 @@ fn a_day_is_the_same_to_the_picosecond() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever the system, the planner, the steps of an iteration and the queue.
+    /// It holds whatever the system, the planner, the steps of an iteration and the queue.
     #[test]
     fn what_repeats_is_as_if_it_were_played(
         network in proptest::sample::select(&MACHINES[..]),

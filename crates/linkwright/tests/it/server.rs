@@ -1,4 +1,4 @@
-//! The multi-tenant server: what must hold for any mix, under any policy and discipline.
+//! Tests the multi-tenant server: properties of any mix, under any policy and discipline.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Messages over whole servers: their NVLinks, their hosts, their interfaces, and the fabric between
-//! them, in both models of the network.
+//! Tests messages over whole servers: their NVLinks, their hosts, their interfaces, and the fabric
+//! between them, in both models of the network.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn settings() -> PacketSettings {
     PacketSettings { buffer_packets: Some(16), ..deep_buffers() }
 }
 
-/// So many servers of a preset on the smallest fabric of a kind.
+/// Builds `servers` servers of a preset on the smallest fabric of a kind.
 fn system(name: &str, servers: u32, fabric: &str, order: PortOrder) -> System {
     let server = Arc::new(preset(name).unwrap());
     let listed = [(server, servers)];

@@ -7,12 +7,12 @@ use linkwright::system::presets::preset;
 use linkwright::system::{PortOrder, System};
 use linkwright::units::{Bandwidth, Picoseconds};
 
-/// A preset by itself.
+/// Builds a preset by itself.
 pub fn alone(name: &str) -> System {
     System::of_server(Arc::new(preset(name).unwrap()))
 }
 
-/// So many of a preset, joined by interfaces of so many gigabits per second.
+/// Builds `servers` servers of a preset, joined by interfaces of `gigabits` gigabits per second.
 pub fn on_one_switch(name: &str, servers: u32, gigabits: u64) -> System {
     let rows = [(Arc::new(preset(name).unwrap()), servers)];
     let bandwidth = Bandwidth(gigabits * 125_000_000);
@@ -21,7 +21,7 @@ pub fn on_one_switch(name: &str, servers: u32, gigabits: u64) -> System {
     System::new(&rows, fabric, PortOrder::Plain).unwrap()
 }
 
-/// So many of a preset on the smallest fabric of a kind.
+/// Builds `servers` servers of a preset on the smallest fabric of a kind.
 pub fn on_fabric(name: &str, servers: u32, kind: &str) -> System {
     let rows = [(Arc::new(preset(name).unwrap()), servers)];
     let ports = System::ports_for(&rows).unwrap();

@@ -1,4 +1,4 @@
-//! Steps of training, played: what every way to communicate must keep.
+//! Tests steps of training, played: the contract of every way to communicate.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -197,7 +197,7 @@ fn iterations_repeat() {
     }
 }
 
-/// What one server does, with the time that each collective takes by itself, is what all do.
+/// One server's step, with the time that each collective takes by itself, equals the step of all.
 #[test]
 fn servers_that_stand_for_others_take_as_long_as_all() {
     let network = small();
@@ -288,7 +288,7 @@ fn a_batch_that_does_not_divide_is_refused_with_those_that_do() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Wider links never slow a step.
+    /// No step is slowed by wider links.
     #[test]
     fn more_bandwidth_never_slows_a_step(
         at in 0_usize..12, slow in 5_u32..40, more in 1_u32..40, gpus in 2_u32..5,

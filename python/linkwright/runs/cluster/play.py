@@ -123,7 +123,8 @@ def play_trace(
         SimulationError: If the job does not fit or does not come to an end.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    # What an application cannot fit on is refused before it is made; a trace tells its ranks.
+    # Ranks that an application cannot fit on are refused before it is made; a trace tells its
+    # ranks.
     read = None if ranks else read_program_with_notes(trace, ranks=ranks, **(parameters or {}))
     size = ranks or (read[0].ranks if read else 1)
     told: list[str] = []
@@ -136,7 +137,7 @@ def play_trace(
     elif not isinstance(system, System):
         system = system(size)
     if ranks is not None and ranks > system.gpu_count:
-        # A program of so many ranks takes long to make, and would be refused for its size.
+        # A program of this many ranks takes long to make, and would be refused for its size.
         raise SimulationError(
             f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
             "take fewer or smaller jobs, or a larger system",

@@ -95,12 +95,12 @@ class Replay(Run):
 
     @property
     def machine(self) -> str:
-        """The system's name: its kind and size, or its file, without this computer's folders."""
+        """Names the system: its kind and size, or its file, without this computer's folders."""
         return portable_name(self.system.name)
 
     @property
     def title(self) -> str:
-        """What was played and where, for headings."""
+        """Says for headings which jobs were played, and where."""
         return f"{self.name} on {self.machine}"
 
     @property
@@ -142,7 +142,7 @@ class Replay(Run):
 
     @property
     def work(self) -> Mapping[str, int]:
-        """The events of the network's model and the hops of packets."""
+        """Counts the events of the network's model and the hops of packets."""
         return {"events": self.run.events, "packet_hops": self.run.packet_hops}
 
     @property
@@ -150,7 +150,7 @@ class Replay(Run):
         return {} if self.heat is None else {self.name: self.heat}
 
     def tables(self) -> Mapping[str, Table | pa.Table]:
-        """Jobs, ranks, links and latencies, and the heat of a package."""
+        """Returns jobs, ranks, links and latencies, and the heat of a package."""
         run = self.run
         return {
             "jobs": run.jobs(),
@@ -164,7 +164,7 @@ class Replay(Run):
         }
 
     def summary(self) -> dict[str, object]:
-        """Jobs, latencies of messages, levels and the busiest links."""
+        """Returns jobs, latencies of messages, levels and the busiest links."""
         run, system = self.run, self.system
         ends = {"source": "from", "destination": "to"}
         same = ("level", "utilisation", "data", "longest_queue")
@@ -200,7 +200,7 @@ class Replay(Run):
         }
 
     def sheets(self) -> Sequence[Sheet]:
-        """Jobs, plans of collectives, latencies, and the busiest links."""
+        """Returns jobs, plans of collectives, latencies, and the busiest links."""
         sheets = [self._jobs(), self._planned(), self._latencies(PERCENTILES)]
         sheets += [busiest_sheet(self.run.links(), PRINTED)]
         sheets += attribution_sheets(self._slowdowns, None)
@@ -221,7 +221,7 @@ class Replay(Run):
         return Sheet.of(job_summaries(self.run), columns, words=2)
 
     def _planned(self) -> Sheet | None:
-        """Which algorithms the planner chose, a line for communicators alike."""
+        """Lists the algorithms that the planner chose, a line for communicators alike."""
         rows = list(self.run.planned())
         if not rows:
             return None
@@ -256,7 +256,7 @@ class Replay(Run):
         return Sheet(["messages up to", "path", "count", *shown], rows, ["path"])
 
     def sections(self) -> Sequence[Section]:
-        """What was played, its jobs, messages and links, and what the model leaves out."""
+        """Shows the run, its jobs, messages and links, and the parts that the model leaves out."""
         from linkwright.plots import network
         from linkwright.plots.fabric import fabric_charts
 
@@ -335,7 +335,7 @@ class Replay(Run):
         ]
 
     def timeline(self) -> Timeline | None:
-        """What its ranks did when; None where the run was not given a `timeline`."""
+        """Shows the ranks over time; returns None where the run was not given a `timeline`."""
         from linkwright.runs.rank_timeline import rank_timeline
 
         return rank_timeline(self.name, self.machine, self.run)

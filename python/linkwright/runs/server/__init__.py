@@ -1,1 +1,1 @@
-"""Jobs on one shared server, under one or several policies."""
+"""Plays jobs on one shared server, under one or several policies."""

@@ -1,4 +1,4 @@
-"""A scenario of jobs of GPUs from its file to its run."""
+"""Brings a scenario of jobs of GPUs from its file to its run."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ FRAGMENTS = [
 
 @dataclass(frozen=True)
 class ScenarioRun(Run):
-    """A scenario played under each of its policies.
+    """Holds a scenario played under each of its policies.
 
     Attributes:
         scenario: The scenario as written.
@@ -126,7 +126,7 @@ class ScenarioRun(Run):
 
     @property
     def warnings(self) -> list[str]:
-        """Says what probably makes the machine or the times another's, and what to do about it."""
+        """Says which facts probably change the machine or the times, and gives their remedies."""
         told = warnings_of(self.scenario, self.system, self.jobs)
         return [*self.system.warnings, *told]
 
@@ -172,7 +172,7 @@ class ScenarioRun(Run):
 
     @property
     def speedups(self) -> list[Speedup]:
-        """Each policy's speed-up over the reference.
+        """Returns each policy's speed-up over the reference.
 
         Raises:
             SimulationError: If that policy was not played.
@@ -233,7 +233,7 @@ class ScenarioRun(Run):
         }
 
     def summary(self) -> dict[str, object]:
-        """Each policy's quartiles and its speed-up over the reference."""
+        """Returns each policy's quartiles and its speed-up over the reference."""
         return {
             "scenario": self.path.name,
             "headline": self.headline,
@@ -253,7 +253,7 @@ class ScenarioRun(Run):
         }
 
     def sheets(self) -> Sequence[Sheet]:
-        """The parts and the speed-ups of a comparison, or what each policy came to."""
+        """Returns the parts and the speed-ups of a comparison, or the results of each policy."""
         bills = [] if self.bills is None else [self.bills.sheet()]
         told = [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
         slowed = attribution_sheets(self.results, self.compared_with)
@@ -347,7 +347,7 @@ class ScenarioRun(Run):
         )
 
     def sections(self) -> Sequence[Section]:
-        """Shows what the jobs got, what was run and where, and what the model leaves out."""
+        """Shows the jobs' results, the run, its machine, and what the model leaves out."""
         from linkwright.plots import jobs as charts
         from linkwright.runs.machine import machine_section
 
@@ -396,7 +396,7 @@ class ScenarioRun(Run):
         ]
 
     def _fragments(self) -> list[tuple[str, Fragments]]:
-        """How many GPUs jobs held in a server, under each policy."""
+        """Counts the GPUs that jobs held in a server, under each policy."""
         return [(result.policy, row) for result in self.results for row in fragments(result)]
 
     def _in_servers(self) -> list[Sheet]:
@@ -478,7 +478,7 @@ class ScenarioRun(Run):
         return list(facts.items())
 
     def timeline(self) -> Timeline | None:
-        """Which job held which GPU when: a process for each policy, a thread for each GPU."""
+        """Shows which job held which GPU when: a process for each policy, a thread for each GPU."""
         if not self.timeline_limit:
             return None
         about = {"scenario": self.path.name, "machine": self.system.name}

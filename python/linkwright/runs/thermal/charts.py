@@ -1,4 +1,4 @@
-"""The map of a package's temperatures."""
+"""Draws the map of a package's temperatures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 520
 
 
 def temperature_map(found: ThermalMap, layer: str) -> alt.LayerChart:
-    """A layer's temperatures over the interposer, with the blocks of that layer.
+    """Draws a layer's temperatures over the interposer, with the blocks of that layer.
 
     Args:
         found: The temperatures.

@@ -1,4 +1,4 @@
-"""The temperatures of a package as a run: what it answers, its tables, its report."""
+"""Turns the temperatures of a package into a run, which has an answer, tables and a report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from linkwright.scenario import Table
 
 __all__ = ["LIMIT", "Heat", "steady_heat"]
 
-# What systems bear at most, in degrees Celsius (section 3.4 of the MGPU-TSM dissertation).
+# Systems bear this temperature at most, in degrees Celsius (section 3.4 of the MGPU-TSM
+# dissertation).
 LIMIT = 100.0
 # Temperatures that differ by less are alike, in K.
 ALIKE = 1e-3
@@ -36,7 +37,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Heat(Run):
-    """The temperatures of a package.
+    """Holds the temperatures of a package.
 
     Attributes:
         path: The floorplan's file.
@@ -56,14 +57,14 @@ class Heat(Run):
 
     @property
     def title(self) -> str:
-        """What it is of."""
+        """Names the package."""
         plan = self.map.floorplan
         size = f"{plan.width:g} x {plan.height:g} mm"
         return f"{plan.name}: {plan.power:.1f} W on {size} ({self.path.name})"
 
     @property
     def hottest_block(self) -> str | None:
-        """The first of the hottest blocks: what is mirrored differs by the last digits alone."""
+        """Names the first of the hottest blocks; mirrored blocks differ by last digits alone."""
         blocks = list(self.map.blocks())
         most = max((row["maximum"] for row in blocks), default=0.0)
         return next((row["name"] for row in blocks if row["maximum"] > most - ALIKE), None)
@@ -86,7 +87,7 @@ class Heat(Run):
 
     @property
     def context(self) -> Sequence[str]:
-        """The answer, and under which sink and air."""
+        """Gives the answer, and says under which sink and air."""
         plan, heat = self.map.floorplan, self.map
         board = f", {heat.board_heat:.1f} W through the board" if plan.board is not None else ""
         return [
@@ -97,7 +98,7 @@ class Heat(Run):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the floorplan's source leaves open."""
+        """Lists the points that the floorplan's source leaves open."""
         return self.map.floorplan.assumptions
 
     def tables(self) -> Mapping[str, Table]:
@@ -109,7 +110,7 @@ class Heat(Run):
         }
 
     def summary(self) -> dict[str, object]:
-        """What `summary.json` holds and `--json` prints."""
+        """Returns the content of `summary.json`, which `--json` prints."""
         plan, found = self.map.floorplan, self.map
         board: dict[str, float] | None = None
         if plan.board is not None:
@@ -168,7 +169,7 @@ class Heat(Run):
         return sheets
 
     def sections(self) -> Sequence[Section]:
-        """The map, the tables, and what is assumed."""
+        """Returns the map, the tables, and the assumptions."""
         from linkwright.runs.thermal.charts import temperature_map
 
         plan = self.map.floorplan
@@ -202,7 +203,7 @@ def steady_heat(
     limit: float = LIMIT,
     layer: str | None = None,
 ) -> Heat:
-    """The steady-state temperatures of a package.
+    """Finds the steady-state temperatures of a package.
 
     Args:
         path: The floorplan's file (TOML).

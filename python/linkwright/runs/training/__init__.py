@@ -1,1 +1,1 @@
-"""Steps of training: what they take, by one way to communicate or another."""
+"""Plays steps of training, and compares their times by one way to communicate or another."""

@@ -1,4 +1,4 @@
-"""Charts of a step of training: what its time goes into, how it scales, and its layers."""
+"""Draws charts of a step of training: the parts of its time, how it scales, and its layers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = {
 
 
 def step_parts(run: TrainingRun) -> alt.Chart:
-    """What a step's time goes into, by each way to communicate."""
+    """Shows the parts of a step's time, by each way to communicate."""
     times = {}
     for step in run.steps:
         parts = step.parts
@@ -32,7 +32,7 @@ def step_parts(run: TrainingRun) -> alt.Chart:
 
 
 def scaling_lines(run: TrainingRun) -> alt.Chart:
-    """The speed-up over one GPU, by GPUs; one line for each way and kind."""
+    """Draws the speed-up over one GPU, by GPUs; one line for each way and kind."""
     rows = [
         {
             "GPUs": row.gpus,

@@ -15,7 +15,7 @@ from linkwright.training import TrainingStep
 
 __all__ = ["LARGEST_SCALING", "Played", "play_step"]
 
-# Scaling is played for each power of two up to so many GPUs unless it is asked for.
+# Scaling is played for each power of two up to this number of GPUs unless it is asked for.
 LARGEST_SCALING = 16
 # Of more GPUs, servers that do the same are played once, and collectives take what NCCL's do alone.
 # From or to a root some GPUs are done before others, so that all are played of as many as plans are
@@ -78,7 +78,7 @@ class Played:
 
     @property
     def time(self) -> float:
-        """Seconds of the step."""
+        """Gives the seconds of the step."""
         return self.run.makespan
 
     @property

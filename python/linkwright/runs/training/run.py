@@ -1,4 +1,4 @@
-"""Steps of training as a run: what it answers, its tables, its report."""
+"""Turns steps of training into a run, which has an answer, tables and a report."""
 
 from __future__ import annotations
 
@@ -63,23 +63,23 @@ class TrainingRun(Run):
 
     @property
     def best(self) -> Played:
-        """The step of the shortest time; of equal ones the first."""
+        """Returns the step of the shortest time; of equal ones the first."""
         return min(self.steps, key=lambda step: step.time)
 
     @property
     def title(self) -> str:
-        """What is trained, and on what."""
+        """Names the network that is trained, and the system."""
         gpus = counted(len(self.gpus), "GPU")
         model = ", ".join(self.best.step.models)
         return f"{self.recipe.network.name} on {gpus} of {system_words(self.system)} ({model})"
 
     @property
     def units(self) -> str:
-        """What is counted a second: images, tokens or samples."""
+        """Names the unit that is counted a second: images, tokens or samples."""
         return "tokens" if self.recipe.network.tokens else self.recipe.network.samples
 
     def rate(self, step: Played) -> float:
-        """Images, tokens or samples a second."""
+        """Returns the images, tokens or samples a second."""
         return step.rate * (self.recipe.network.tokens or 1)
 
     @property
@@ -115,7 +115,7 @@ class TrainingRun(Run):
 
     @property
     def context(self) -> Sequence[str]:
-        """The answer, and what it rests on."""
+        """Gives the answer, and the facts that it rests on."""
         recipe, network = self.recipe, self.recipe.network
         size = f"{network.parameters:,} parameters, {2 * network.multiply_adds / 1e9:,.2f} GFLOP"
         return [
@@ -126,7 +126,7 @@ class TrainingRun(Run):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the network's source and the machine's leave open."""
+        """Lists the points that the network's source and the machine's leave open."""
         unused = unused_network(self.system, [self.gpus])
         assumed = self.best.step.assumptions
         return [*self.recipe.network.assumptions, *self.system.assumptions, *assumed, *unused]
@@ -171,7 +171,7 @@ class TrainingRun(Run):
         ]
 
     def summary(self) -> dict[str, object]:
-        """What `summary.json` holds and `--json` prints."""
+        """Returns the content of `summary.json`, which `--json` prints."""
         network = self.recipe.network
         return {
             "headline": self.headline,
@@ -219,7 +219,7 @@ class TrainingRun(Run):
         return [] if self.measured is None else measured_sheets(self.measured)
 
     def sections(self) -> Sequence[Section]:
-        """Steps, scaling, layers, links, and what the model leaves out."""
+        """Returns steps, scaling, layers, links, and the parts that the model leaves out."""
         from linkwright.runs.training.charts import layer_times, scaling_lines, step_parts
 
         steps, memory, layers = sheets.steps(self), sheets.memory(self), sheets.layers(self)
@@ -262,5 +262,5 @@ class TrainingRun(Run):
         return facts if epoch is None else [*facts, ("An epoch", f"{epoch:,.0f} s")]
 
     def timeline(self) -> Timeline | None:
-        """The best step: what every GPU computed and moved when."""
+        """Shows the best step: the computing and the transfers of every GPU over time."""
         return rank_timeline(self.title, self.system.name, self.best.run)

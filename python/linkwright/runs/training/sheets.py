@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["energies", "layers", "levels", "memory", "scaling", "steps"]
 
-# What the memory of a GPU is for, as it is printed.
+# These are the uses of a GPU's memory, as they are printed.
 MEMORY = ("weights", "gradients", "optimizer", "activations", "workspace", "total")
-# What a layer does in a step.
+# These are the passes of a layer in a step.
 PASSES = ("forward", "backward", "update")
 # How many of the layers that take longest are printed.
 PRINTED = 8
@@ -67,7 +67,7 @@ def energies(run: TrainingRun) -> list[Sheet]:
 
 
 def memory(run: TrainingRun) -> Sheet:
-    """A line for GPUs alike, in the order of the first."""
+    """Prints a line for GPUs alike, in the order of the first."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for row in run.best.step.memory():
         alike.setdefault(tuple(row[part] for part in MEMORY), []).append(row["gpu"])
@@ -76,7 +76,7 @@ def memory(run: TrainingRun) -> Sheet:
 
 
 def scaling(run: TrainingRun) -> Sheet:
-    """Speed-ups over fewer GPUs."""
+    """Gives speed-ups over fewer GPUs."""
     columns = {
         "scaling": lambda row: row.kind,
         "communication": lambda row: row.communication,
@@ -110,7 +110,7 @@ def levels(links: Iterable[Mapping[str, Any]]) -> Sheet:
 
 
 def layers(run: TrainingRun) -> list[Sheet]:
-    """The layers that take longest, on each model of GPU."""
+    """Lists the layers that take longest, on each model of GPU."""
     models = run.best.step.models
     found = []
     for model in models:

@@ -1,1 +1,1 @@
-"""What each choice is worth: variants of a scenario on the same seeds, and what they come to."""
+"""Compares the results of a scenario's variants on the same seeds."""

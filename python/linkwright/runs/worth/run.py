@@ -1,4 +1,4 @@
-"""What each choice is worth, with its interval: tables, summary, answer and report."""
+"""Gives the worth of each choice, with its interval: tables, summary, answer and report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FirstDay", "Worth"]
 
-# What is printed of each choice; the report and the tables have all.
+# These measures are printed of each choice; the report and the tables have all.
 PRINTED = ("job_time", "run_time", "makespan")
 # A comparison of as few has no interval worth its name.
 FEW = 5
@@ -55,7 +55,7 @@ class FirstDay:
 
 @dataclass(frozen=True)
 class Worth(OverSeeds, Run):
-    """Variants of a scenario of jobs of GPUs on several seeds, set against one of them.
+    """Sets variants of a scenario of jobs of GPUs, on several seeds, against one of them.
 
     Attributes:
         path: The scenario's file.
@@ -94,12 +94,12 @@ class Worth(OverSeeds, Run):
 
     @cached_property
     def days(self) -> Sequence[FirstDay]:
-        """The reference and the scenario as written, or each machine, on the first seed."""
+        """Returns the reference and the scenario as written, or each machine, on the first seed."""
         return self.first_days()
 
     @property
     def title(self) -> str:
-        """What was compared, for headings."""
+        """Says for headings which variants were compared."""
         if self.machines:
             return f"{' or '.join(self.machines)}: {self.path.name}"
         return f"What each choice is worth: {self.path.name} on {self.system.name}"
@@ -161,7 +161,7 @@ class Worth(OverSeeds, Run):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What probably makes the answer another's."""
+        """Names the facts that probably change the answer."""
         found = list(self.cautions)
         if 1 < len(self.seeds) < FEW:
             found.append(
@@ -170,7 +170,7 @@ class Worth(OverSeeds, Run):
         return found
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """What every run came to; by how much each variant is better; GPUs held by server."""
+        """Returns every run's results, each variant's gain, and the GPUs held by server."""
         runs = [
             {"variant": name, "seed": seed, **{it.name: each[it.name] for it in MEASURES}}
             for name, of_seeds in self.found.items()
@@ -205,7 +205,7 @@ class Worth(OverSeeds, Run):
         }
 
     def summary(self) -> dict[str, object]:
-        """What `summary.json` holds and `--json` prints."""
+        """Returns the content of `summary.json`, which `--json` prints."""
         return {
             "scenario": self.path.name,
             "headline": self.headline,
@@ -228,14 +228,14 @@ class Worth(OverSeeds, Run):
         }
 
     def sheets(self) -> Sequence[Sheet]:
-        """What each variant came to, what each choice is worth, and GPUs held by server."""
+        """Shows the results of each variant, the worth of each choice, and GPUs held by server."""
         bills = [] if self.bills is None else [self.bills.sheet()]
         better = sheets.better_by(self, PRINTED)
         heat = mean_sheets(self)
         return [*sheets.came_to(self), better, *sheets.held(self), *heat, *bills]
 
     def sections(self) -> Sequence[Section]:
-        """The answer's tables and charts, then the first seed's, and what the model leaves out."""
+        """Returns the answer's tables and charts, then the first seed's, and what is left out."""
         from linkwright.plots import over_seeds as charts
         from linkwright.plots.jobs import heats, occupancies
         from linkwright.runs.machine import machine_section
@@ -291,7 +291,7 @@ class Worth(OverSeeds, Run):
         ]
 
     def timeline(self) -> Timeline | None:
-        """Which job held which GPU when, on the first seed."""
+        """Shows which job held which GPU when, on the first seed."""
         if not self.timeline_limit:
             return None
         return job_timeline(

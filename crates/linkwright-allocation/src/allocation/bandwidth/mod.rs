@@ -1,4 +1,4 @@
-//! What bandwidth an allocation reaches.
+//! Models the bandwidth that an allocation reaches.
 
 pub mod copies;
 pub mod demands;

@@ -1,4 +1,4 @@
-//! MAPA's predicted effective bandwidth (SC'21, Eq. 2 and Table 2), as published.
+//! Gives MAPA's predicted effective bandwidth (SC'21, Eq. 2 and Table 2), as published.
 //!
 //! A regression on 31 measurements of NCCL's all-reduce on 2 to 5 GPUs of a DGX-1V. It is
 //! kept to compare with the paper, not to trust:
@@ -6,9 +6,9 @@
 //! - beyond 5 GPUs it leaves its range, and turns negative;
 //! - without any link it gives 12.335 GB/s, which is very likely the paper's "12.33 GB/s"
 //!   quartile: one-GPU jobs counted in;
-//! - the printed RMSE (1.5153) is below the printed MAE (7.0539), which cannot be. The
-//!   authors' published script divides the root of the summed squares by the number of
-//!   samples; divided by the root of it, the RMSE is 1.5153 x sqrt(31) = 8.44 GB/s.
+//! - the printed RMSE (1.5153) is below the printed MAE (7.0539), which cannot be. The authors'
+//!   published script divides the root of the summed squares by the number of samples. Divided by
+//!   the root of that number, the RMSE is 1.5153 x sqrt(31) = 8.44 GB/s.
 
 use serde::{Deserialize, Serialize};
 
@@ -79,20 +79,20 @@ pub fn effective_bandwidth(links: LinkCounts) -> f64 {
     Regression::PUBLISHED.effective_bandwidth(links)
 }
 
-/// What the regression gives for two GPUs, GB/s: MAPA's anchors, from which every model that
-/// believes the paper takes what is reached of a link.
+/// Holds the bandwidths that the regression gives for two GPUs, GB/s. These are MAPA's anchors:
+/// every model that believes the paper takes from them the reached share of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Anchors {
-    /// On one NVLink of Volta.
+    /// Gives the bandwidth on one NVLink of Volta, GB/s.
     pub single: f64,
-    /// On two of them.
+    /// Gives the bandwidth on two NVLinks of Volta, GB/s.
     pub double: f64,
-    /// On 16 lanes of PCIe 3.
+    /// Gives the bandwidth on 16 lanes of PCIe 3, GB/s.
     pub pcie: f64,
 }
 
 impl Anchors {
-    /// Those of the paper.
+    /// Returns the anchors of the paper.
     #[must_use]
     pub fn of_the_paper() -> Self {
         let anchor =

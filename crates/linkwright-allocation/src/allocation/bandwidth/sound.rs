@@ -1,25 +1,25 @@
-//! A sound model of the bandwidth that an allocation's links allow.
+//! Gives a sound model of the bandwidth that an allocation's links allow.
 //!
-//! It answers the question that MAPA's regression was fitted to: what bus bandwidth (as
-//! nccl-tests defines it) does an all-reduce reach on these GPUs? The answer is derived from
-//! a plan that could be run, so that it is defined for every size and machine, and a better
-//! or an added link never lowers it:
+//! It answers the question that MAPA's regression was fitted to. Which bus bandwidth (as nccl-tests
+//! defines it) does an all-reduce reach on these GPUs? The answer comes from a plan that could be
+//! run. So it is defined for every size and machine, and a better or an added link never lowers it:
 //!
 //! 1. Split the GPUs into q groups. Within a group, spanning trees are packed on the direct
 //!    links (NVLink, xGMI): reduce up, broadcast down, at the group's strength.
-//! 2. Between groups, one GPU of each exchanges over the shared fabric (NVSwitches or the
-//!    host), where each group can send and receive at the rate `c` of the slowest way
-//!    between any two of the GPUs: a ring of q groups runs at c q / (2 (q - 1)).
+//! 2. Between groups, one GPU of each exchanges over the shared fabric (NVSwitches or the host).
+//!    Each group can send and receive at rate `c`, the rate of the slowest way between any two of
+//!    the GPUs. A ring of q groups runs at c q / (2 (q - 1)).
 //! 3. The phases overlap, so the rate is the least of them; the best split counts. Bus
 //!    bandwidth is that rate times 2 (k - 1) / k for k GPUs.
 //!
-//! All GPUs in one group is Blink's tree packing; every GPU alone is the plain ring over
-//! NVSwitches or PCIe. Each way is limited by what fraction of the peak is reached in
-//! practice, taken from the paper's own anchor points ([`Anchors`]), two GPUs on one link: Eq. 2
-//! gives 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.08 on 16 lanes of
-//! PCIe Gen 3 (15.75 by the data sheet). A direct link counts even where the host's way is
-//! wider, and bundles of several kinds add up. What it leaves out: latency, so it holds for large
-//! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
+//! With all GPUs in one group this is Blink's tree packing. With every GPU alone it is the plain
+//! ring over NVSwitches or PCIe. In practice each way reaches a fraction of its peak. That fraction
+//! comes from the paper's own anchor points ([`Anchors`]), two GPUs on one link. Eq. 2 gives 39.08
+//! GB/s of 50 on a double NVLink, and 21.61 of 25 on a single one. It gives 10.08 on 16 lanes of
+//! PCIe Gen 3 (15.75 by the data sheet). A direct link counts even where the host's way is wider,
+//! and bundles of several kinds add up. The model leaves out latency, so it holds for large
+//! messages. It also leaves out other tenants on shared wires, and the merging of NVLink with PCIe
+//! traffic.
 
 use std::sync::OnceLock;
 
@@ -48,34 +48,34 @@ impl Efficiency {
         }
     }
 
-    /// What is reached of a way's peak, GB/s. A lone link reaches a larger fraction than
-    /// several do together, so the widest of several is a lower bound: without it, a narrow
-    /// link beside a wide one would lower the rate.
+    /// Returns the bandwidth that is reached of a way's peak, GB/s. A lone link reaches a larger
+    /// fraction than several do together, so the widest of several is a lower bound. Without that
+    /// bound, a narrow link beside a wide one would lower the rate.
     fn reached(&self, path: &FabricPath) -> f64 {
         let together = self.bonded * path.bandwidth.as_gigabytes_per_second();
         together.max(self.single * path.widest_link.as_gigabytes_per_second())
     }
 }
 
-/// Effective bandwidths of one machine.
+/// Gives the effective bandwidths of one machine.
 #[derive(Debug, Clone)]
 pub struct SoundModel {
     count: usize,
     /// Reachable capacity of direct links per pair, B/s; zero where there is none.
     direct: Vec<u64>,
     has_direct: bool,
-    /// Reachable rate of the shared fabric per pair, GB/s.
+    /// Holds the reachable rate of the shared fabric per pair, GB/s.
     fabric: Vec<f64>,
     /// Whether the machine is small enough for a table of all subsets.
     tabulated: bool,
-    /// Strength per subset, B/s, made when first needed.
+    /// Holds the strength per subset, B/s. It is computed when first needed.
     strength: OnceLock<Vec<f64>>,
 }
 
-/// What limits a set of GPUs beside its packing, GB/s.
+/// Holds the limits of a set of GPUs beside its packing, GB/s.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// The slowest way over the shared fabric between any two.
+    /// Gives the rate of the slowest way over the shared fabric between any two.
     fabric: f64,
     /// The weakest direct link between any two that have one; infinite where none do.
     weakest: f64,
@@ -117,7 +117,8 @@ impl SoundModel {
         Self { count, direct, has_direct, fabric, tabulated, strength: OnceLock::new() }
     }
 
-    /// Effective bus bandwidth of an all-reduce on these GPUs, GB/s; zero for fewer than two.
+    /// Returns the effective bus bandwidth of an all-reduce on these GPUs, GB/s. It is zero for
+    /// fewer than two.
     #[must_use]
     pub fn effective_bandwidth(&self, gpus: GpuSet) -> f64 {
         let members: Vec<usize> = gpus.iter().collect();
@@ -127,15 +128,16 @@ impl SoundModel {
         self.bus_bandwidth(gpus, limits)
     }
 
-    /// About how much work that is for so many GPUs, in units of 0.2 µs: on direct links
-    /// the maximum flows of the packing, measured on meshes and tori of 16 to 128 GPUs.
+    /// Estimates the work for `size` GPUs, in units of 0.2 µs. On direct links this is the work of
+    /// the packing's maximum flows, measured on meshes and tori of 16 to 128 GPUs.
     #[must_use]
     pub fn steps(&self, size: usize) -> u64 {
         let size = size as u64;
         if self.has_direct { 8 + size.pow(3) / 24 } else { 1 + size * size / 64 }
     }
 
-    /// The same for every subset of a machine of at most [`MAX_VERTICES`] GPUs, by its bits.
+    /// Returns the same for every subset of a machine of at most [`MAX_VERTICES`] GPUs, by its
+    /// bits.
     #[must_use]
     pub fn tabulate(&self) -> Vec<f64> {
         let mut limits = vec![Limits::NONE; 1 << self.count];
@@ -165,7 +167,7 @@ impl SoundModel {
         self.rate(gpus, limits) * 2.0 * (size - 1) as f64 / size as f64
     }
 
-    /// All-reduce rate (algorithm bandwidth) of two or more GPUs, GB/s.
+    /// Returns the all-reduce rate (algorithm bandwidth) of two or more GPUs, GB/s.
     fn rate(&self, gpus: GpuSet, limits: Limits) -> f64 {
         let exchange = |groups: usize| match groups {
             1 => f64::INFINITY,
@@ -186,10 +188,10 @@ impl SoundModel {
         self.best_split(groups, &exchange, best)
     }
 
-    /// The best split where some direct link is slower than the fabric: as long as the
-    /// exchange is not what limits, the weakest group is split along its tightest partition.
-    /// That runs through all groupings that can be optimal, since the sets of at least a
-    /// given strength are the same ones for every plan (the graph's principal partition).
+    /// Returns the best split where some direct link is slower than the fabric. While the exchange
+    /// is not the limit, it splits the weakest group along its tightest partition. This visits all
+    /// groupings that can be optimal. The sets of at least a given strength are the same for every
+    /// plan (the graph's principal partition).
     fn best_split(
         &self,
         mut groups: Vec<GpuSet>,
@@ -231,7 +233,7 @@ impl SoundModel {
         components
     }
 
-    /// Packing rate within a group, GB/s; infinite for one GPU.
+    /// Returns the packing rate within a group, GB/s. It is infinite for one GPU.
     fn strength(&self, group: GpuSet) -> f64 {
         if !self.tabulated {
             return self.tightest(group).0;

@@ -146,7 +146,7 @@ impl ClusterAllocator {
     /// Gives the server of a GPU of the system, and its id there.
     ///
     /// # Errors
-    /// [`AllocationError::UnknownGpu`].
+    /// Fails with [`AllocationError::UnknownGpu`].
     pub fn place(&self, gpu: usize) -> Result<(usize, usize), AllocationError> {
         let mut left = gpu;
         for (server, allocator) in self.servers.iter().enumerate() {

@@ -21,7 +21,7 @@ impl ClusterAllocator {
     /// The decision with its best `limit` candidates of each server, and why they won; `None` where the job has to wait.
     ///
     /// # Errors
-    /// Those of [`Self::decide`].
+    /// Fails as [`Self::decide`] does.
     pub fn explain(
         &self,
         job: &str,

@@ -95,7 +95,7 @@ impl ClusterAllocator {
     /// Records who asked for a job's GPUs.
     ///
     /// # Errors
-    /// [`AllocationError::NotAllocated`].
+    /// Fails with [`AllocationError::NotAllocated`].
     pub fn own(&mut self, job: &str, owner: &Owner) -> Result<(), AllocationError> {
         self.of_job(job, |state| state.own(job, owner.clone()))
     }
@@ -131,7 +131,7 @@ impl ClusterAllocator {
     /// Keeps a GPU of the system from new jobs; a job that holds it goes on.
     ///
     /// # Errors
-    /// [`AllocationError::UnknownGpu`].
+    /// Fails with [`AllocationError::UnknownGpu`].
     pub fn mark_unhealthy(&mut self, gpu: usize) -> Result<(), AllocationError> {
         let (server, index) = self.place(gpu)?;
         self.servers[server].state_mut().mark_unhealthy(index)
@@ -140,7 +140,7 @@ impl ClusterAllocator {
     /// Lets a GPU of the system be given out again.
     ///
     /// # Errors
-    /// [`AllocationError::UnknownGpu`].
+    /// Fails with [`AllocationError::UnknownGpu`].
     pub fn mark_healthy(&mut self, gpu: usize) -> Result<(), AllocationError> {
         let (server, index) = self.place(gpu)?;
         self.servers[server].state_mut().mark_healthy(index)

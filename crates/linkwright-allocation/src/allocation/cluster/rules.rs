@@ -105,7 +105,7 @@ impl ServerRules {
     /// Checks that a job's number of servers can be had of the idle servers.
     ///
     /// # Errors
-    /// [`AllocationError::NoSuchServers`].
+    /// Fails with [`AllocationError::NoSuchServers`].
     pub fn check(&self, job: &str, ask: ClusterAsk) -> Result<(), AllocationError> {
         let size = ask.gpus;
         let Some(wanted) = self.wanted_servers(ask) else { return Ok(()) };
@@ -120,7 +120,7 @@ impl ServerRules {
     /// each has for it. `select` gives the policy's choice in a server, of a number of GPUs.
     ///
     /// # Errors
-    /// Those of `select`.
+    /// Passes on the errors of `select`.
     pub fn choose<E>(
         &self,
         ask: ClusterAsk,

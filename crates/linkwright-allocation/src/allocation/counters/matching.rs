@@ -1,10 +1,10 @@
 //! Pairs the ends of links that moved data.
 //!
-//! Ends of one GPU with the same possible partners are interchangeable, so they form a
-//! group, and what is searched is how many ends of one group meet ends of another: all of
-//! them must, and two GPUs cannot meet more often than they have links. The search settles
-//! first what has the fewest partners left. To know whether the pattern is forced, every
-//! pair of GPUs is tried the other way: without it where it is used, with it where not.
+//! Ends of one GPU with the same possible partners are interchangeable, so they form a group. The
+//! search decides how many ends of one group meet ends of another. All ends must meet one, and two
+//! GPUs cannot meet more often than they have links. The search first settles the group with the
+//! fewest partners left. To know whether the pattern is forced, it tries every pair of GPUs the
+//! other way. A used pair is left out, and an unused one is put in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::End;
 /// Partners looked at before the search gives up, so that no input makes it run for long.
 const MOST_LOOKS: usize = 5_000_000;
 
-/// What matching found.
+/// Holds the result of the matching.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Matching {
     /// Pairs of ends. Every other way to pair all of them joins the same GPUs.
@@ -64,7 +64,7 @@ struct Meeting {
     a: usize,
     b: usize,
     count: u32,
-    /// The fewest that the others leave possible.
+    /// Holds the fewest meetings that the others leave possible.
     least: u32,
 }
 
@@ -189,8 +189,8 @@ impl Search {
         Ok(found.then_some(stack))
     }
 
-    /// What to decide next: for the group with the fewest partners left the lowest of them.
-    /// None where some group cannot be satisfied.
+    /// Returns the next meeting to decide: the lowest partner of the group with the fewest partners
+    /// left. It is None where some group cannot be satisfied.
     fn next_meeting(&mut self) -> Result<Option<Meeting>, OutOfLooks> {
         let mut best: Option<(usize, Meeting)> = None;
         for a in (0..self.groups.len()).filter(|a| self.unmet[*a] > 0) {

@@ -1,12 +1,12 @@
-//! The pattern that a program ran with, derived from its NVLink traffic.
+//! Finds the pattern that a program ran with, from its NVLink traffic.
 //!
-//! MAPA profiles a program by its links' byte counters (SC'21, Fig. 9b): a snapshot before
-//! it, one after it, and what the links moved in between shows which GPUs talk. A counter
-//! does not say where its link leads, so the ends are matched: two GPUs talk where one's
-//! link sent what the other's received, both ways, and the machine joins the two by a link
-//! that is free for it. The pattern is given only where it is the only one that fits.
+//! MAPA profiles a program by its links' byte counters (SC'21, Fig. 9b). It takes a snapshot before
+//! the program and one after it. The bytes that the links moved in between show which GPUs talk. A
+//! counter does not say where its link leads, so the ends are matched. Two GPUs talk where one's
+//! link sent as many bytes as the other's received, both ways. The machine must join the two by a
+//! link that is free for it. The pattern is given only where no other one fits.
 //!
-//! What it leaves out: traffic over PCIe or NVSwitches, and what a third GPU passed on.
+//! It leaves out traffic over PCIe or NVSwitches, and traffic that a third GPU passed on.
 
 mod matching;
 mod snapshot;
@@ -22,39 +22,39 @@ use crate::diagnostic::{InputError, Position};
 use crate::system::{DeviceKind, Server};
 use crate::units::Bytes;
 
-/// Less than this on a link, or less than a hundredth of the busiest one's, is taken for
-/// noise: set-up and control, not the program's data.
+/// A link that moved less than this, or less than a hundredth of the busiest link's bytes, is taken
+/// for noise. Such traffic is set-up and control, not the program's data.
 const LEAST_ACTIVE: u64 = 1 << 20;
 
-/// What to do where counters are not enough.
+/// Tells the user how to go on where counters are not enough.
 const SETTLE: &str = "see where each link leads with `nvidia-smi nvlink -R`, and write the \
                       pattern as an edge list";
 
-/// What two GPUs of a program sent each other.
+/// Holds the traffic between two GPUs of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeTraffic {
-    /// The lower vertex of the pattern.
+    /// Names the lower vertex of the pattern.
     pub a: usize,
-    /// The higher vertex of the pattern.
+    /// Names the higher vertex of the pattern.
     pub b: usize,
-    /// What `a` sent to `b`.
+    /// Counts the bytes that `a` sent to `b`.
     pub bytes_a_to_b: Bytes,
-    /// What `b` sent to `a`.
+    /// Counts the bytes that `b` sent to `a`.
     pub bytes_b_to_a: Bytes,
 }
 
-/// A pattern seen in traffic.
+/// Holds a pattern seen in traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DerivedPattern {
-    /// Who talks to whom.
+    /// Says who talks to whom.
     pub pattern: Pattern,
-    /// The id of the GPU that each vertex of the pattern ran on, ascending.
+    /// Holds the id of the GPU that each vertex of the pattern ran on, ascending.
     pub gpus: Vec<usize>,
-    /// The traffic of each of the pattern's edges, in their order.
+    /// Holds the traffic of each of the pattern's edges, in their order.
     pub traffic: Vec<EdgeTraffic>,
 }
 
-/// One end of a link that moved data.
+/// Describes one end of a link that moved data.
 #[derive(Debug, Clone)]
 struct End {
     gpu: usize,
@@ -71,10 +71,10 @@ struct End {
 /// `GPU n` of the snapshots is the machine's GPU with id `n`.
 ///
 /// # Errors
-/// An [`InputError`] with the place in either snapshot: a line that is no counter, a link in
-/// one snapshot only or twice with different values, a GPU that the machine lacks, a counter
-/// that went backwards, no traffic, an end without a partner, or ends that fit several
-/// patterns.
+/// Returns an [`InputError`] with the place in either snapshot. The input is refused for a line
+/// that is no counter, and for a link in one snapshot only or twice with different values. It is
+/// refused for a GPU that the machine lacks and for a counter that went backwards. It is also
+/// refused for no traffic, for an end without a partner, and for ends that fit several patterns.
 pub fn pattern_from_counters(
     before: (&str, &str),
     after: (&str, &str),
@@ -144,7 +144,7 @@ pub fn pattern_from_counters(
 /// How a machine's GPUs are wired for direct traffic.
 struct Wiring {
     gpus: usize,
-    /// Direct links per pair, row by row.
+    /// Counts the direct links per pair, row by row.
     links: Vec<u32>,
     /// Links of each GPU to a CPU.
     host: Vec<u32>,
@@ -187,8 +187,8 @@ impl Wiring {
         self.links[a * self.gpus + b]
     }
 
-    /// Where GPUs have NVLinks to a CPU, as on POWER9, those carry traffic with the host: as
-    /// many ends as there are such links need no partner.
+    /// Drops traffic with the host. Where GPUs have NVLinks to a CPU, as on POWER9, those carry it.
+    /// As many ends as there are such links need no partner.
     fn drop_host_traffic(&self, ends: &mut Vec<End>, fits: &dyn Fn(&End, &End) -> bool) {
         let mut host = self.host.clone();
         let all = ends.clone();
@@ -200,7 +200,7 @@ impl Wiring {
     }
 }
 
-/// What every link moved between the snapshots.
+/// Returns the bytes that every link moved between the snapshots.
 fn differences(
     first: &Snapshot,
     last: &Snapshot,

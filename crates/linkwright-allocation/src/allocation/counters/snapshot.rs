@@ -1,9 +1,9 @@
 //! Reads one snapshot of NVLink byte counters.
 //!
-//! Two formats, which tell themselves apart line by line:
+//! Two formats are read, which tell themselves apart line by line:
 //! - `nvidia-smi nvlink -g 0`, as MAPA prints it (Fig. 9b), one line per link:
 //!   `Link 0: Rx0: 12 KBytes, Tx0: 34 KBytes`
-//! - `nvidia-smi nvlink -gt d`, one line per direction: `Link 0: Data Tx: 34 KiB`
+//! - `nvidia-smi nvlink -gt d` prints one line per direction: `Link 0: Data Tx: 34 KiB`
 //!
 //! Each GPU starts with `GPU 5: model (UUID: ...)`. Empty lines and a shell's `$ command`
 //! lines are passed over, so that a whole terminal session can be pasted. A KByte is taken
@@ -14,24 +14,24 @@ use std::collections::BTreeMap;
 use crate::allocation::MAX_GPUS;
 use crate::diagnostic::{InputError, Position};
 
-/// What to write instead of a line that is not understood.
+/// Tells the user how to replace a line that is not understood.
 const REMEDY: &str =
     "paste the output of `nvidia-smi nvlink -gt d`, or of `nvidia-smi nvlink -g 0`";
 
 /// The highest number of a GPU's link: more than any GPU has.
 const MOST_LINK: u32 = 255;
 
-/// The counters of one link of one GPU, in bytes.
+/// Holds the counters of one link of one GPU, in bytes.
 #[derive(Debug, Clone)]
 pub(super) struct LinkReading {
     pub sent: u64,
     pub received: u64,
     pub position: Position,
-    /// The line, as written.
+    /// Holds the line as written.
     pub text: String,
 }
 
-/// All counters of a snapshot, by GPU and link.
+/// Holds all counters of a snapshot, by GPU and link.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub file: String,
@@ -162,20 +162,20 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The first link's line.
+    /// Returns the position and text of the first link's line.
     pub(super) fn start(&self) -> (Position, &str) {
         let first = self.links.values().min_by_key(|reading| reading.position.line);
         first.map_or((Position { line: 1, column: 1 }, ""), |link| (link.position, &link.text))
     }
 }
 
-/// The number and the rest of a line such as `Link 3: rest`.
+/// Returns the number and the rest of a line such as `Link 3: rest`.
 fn numbered<'a>(line: &'a str, what: &str) -> Option<(u32, &'a str)> {
     let (number, rest) = line.strip_prefix(what)?.split_once(':')?;
     Some((number.trim().parse().ok()?, rest))
 }
 
-/// The direction and the bytes of a field such as `Rx0: 12 KBytes` or `Data Tx: 34 KiB`.
+/// Returns the direction and the bytes of a field such as `Rx0: 12 KBytes` or `Data Tx: 34 KiB`.
 fn counter(field: &str) -> Option<(Direction, u64)> {
     let (name, value) = field.split_once(':')?;
     let name = match name.strip_prefix("Data ") {

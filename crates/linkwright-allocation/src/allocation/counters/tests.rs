@@ -1,4 +1,4 @@
-//! Published counters, refusals with their place, and random programs derived back.
+//! Tests published counters, refusals with their place, and random programs derived back.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,8 @@ use super::*;
 use crate::allocation::PatternShape;
 use crate::system::{DeviceId, LinkKind, ServerBuilder};
 
-/// MAPA, SC'21, Fig. 9b, as printed: `Link 1` twice, and a digit short in GPU 5's Tx0.
+/// Holds the counters of MAPA, SC'21, Fig. 9b, as printed: `Link 1` stands twice, and a digit is
+/// missing in GPU 5's Tx0.
 const FIGURE_9B: &str = "\
 $ nvidia-smi nvlink -g 0 -i 5
 GPU 5: Tesla P100-SXM2-16GB (UUID: GPU-e00421d4-7649-f32e-c405-335c546b3e2c)
@@ -40,7 +41,8 @@ fn machine(gpus: usize, links: &[(usize, usize, u32)]) -> Server {
     builder.build().unwrap()
 }
 
-/// Two quads of a DGX-1 and the links between them; `double` of the V100's, else a P100's.
+/// Lists the links of the two quads of a DGX-1 and between them. With `double` they are the V100's,
+/// else the P100's.
 fn dgx1(double: u32) -> Vec<(usize, usize, u32)> {
     let wide = [(0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (4, 7), (5, 6), (6, 7)];
     let narrow = [(0, 1), (0, 2), (1, 3), (2, 6), (3, 7), (4, 5), (4, 6), (5, 7)];
@@ -68,7 +70,7 @@ fn derived(machine: &Server, ends: &Ends) -> Result<DerivedPattern, AllocationEr
     pattern_from_counters(("before", &before), ("after", &after), machine)
 }
 
-/// The edges by GPU id.
+/// Returns the edges by GPU id.
 fn edges(derived: &DerivedPattern) -> BTreeSet<(usize, usize)> {
     let named = derived.pattern.edges().iter();
     named.map(|(a, b)| (derived.gpus[*a], derived.gpus[*b])).collect()

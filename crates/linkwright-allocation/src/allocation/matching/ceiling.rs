@@ -1,12 +1,12 @@
-//! What no match of a pattern exceeds, on any set of GPUs among some.
+//! Limits every match of a pattern, on any set of GPUs among some.
 
 use super::plan::Plan;
 use crate::allocation::GpuSet;
 use crate::allocation::links::PairTable;
 
-/// An aggregated bandwidth that no match on GPUs among these exceeds: neither its number of
-/// heaviest pairs, nor half of what the GPUs' heaviest pairs come to, each GPU with as many as
-/// a vertex has edges.
+/// Returns an aggregated bandwidth that no match on GPUs among these exceeds. A match of N edges
+/// has at most the weight of the N heaviest pairs. It also has at most half the sum of the GPUs'
+/// heaviest pairs, each GPU with as many as a vertex has edges.
 #[must_use]
 pub fn most_aggregated(plan: &Plan<'_>, pairs: &PairTable, gpus: GpuSet) -> u64 {
     let mut all = Vec::with_capacity(gpus.len() * gpus.len() / 2);
@@ -26,7 +26,7 @@ pub fn most_aggregated(plan: &Plan<'_>, pairs: &PairTable, gpus: GpuSet) -> u64 
     sum_of_heaviest(all, plan.pattern().edges().len()).min(both_ends / 2)
 }
 
-/// The bandwidth inside no set of so many of these GPUs exceeds.
+/// Returns a bandwidth that the inside of no set of `size` of these GPUs exceeds.
 #[must_use]
 pub fn most_inside(pairs: &PairTable, gpus: GpuSet, size: usize) -> u64 {
     let mut all = Vec::new();

@@ -1,10 +1,10 @@
-//! A good placement, quickly: what the search then has to beat.
+//! Finds a good placement quickly, which the search then has to beat.
 //!
-//! Placements are built vertex by vertex, each on the GPU that ranks best beside its
-//! neighbours, from several GPUs; improved by exchanging two GPUs, by turning a run of
-//! vertices round and by moving up to three vertices along, until none of these helps; and
-//! kicked and improved again. The first placement that the search finds is no worse, so that
-//! a search which ends by itself finds the same one with and without the guess.
+//! Placements are built vertex by vertex, starting from several GPUs. Each vertex goes on the GPU
+//! that ranks best beside its neighbours. Three moves then improve a placement until none helps.
+//! They exchange two GPUs, turn a run of vertices round, or move up to three vertices along. The
+//! result is kicked and improved again. The first placement that the search finds is no worse. So a
+//! search that ends by itself finds the same one with and without the guess.
 
 use super::plan::Plan;
 use super::rank::Rank;
@@ -19,7 +19,7 @@ const STARTS: usize = 6;
 /// How many kicks in a row may fail.
 const IDLE_KICKS: usize = 30;
 
-/// Runs of vertices are turned and moved only in patterns of at most so many.
+/// Limits the turning and moving of runs to patterns of at most this many vertices.
 const MAX_RUNS: usize = 32;
 
 /// A placement of the pattern on exactly these GPUs. It ends early where the rank reaches
@@ -146,16 +146,16 @@ impl<S: MatchScore> Guesser<'_, S> {
     }
 }
 
-/// A change of the GPUs between two places, both included.
+/// Describes a change of the GPUs between two places, both included.
 #[derive(Clone, Copy)]
 enum Change {
     /// The two are exchanged.
     Swap(usize, usize),
     /// All between them are turned round.
     Turn(usize, usize),
-    /// The first so many move behind the others.
+    /// Moves the first N behind the others.
     Forth(usize, usize, usize),
-    /// The last so many move before the others.
+    /// Moves the last N before the others.
     Back(usize, usize, usize),
 }
 

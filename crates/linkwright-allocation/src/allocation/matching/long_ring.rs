@@ -1,15 +1,16 @@
 //! Heavy rings through sets that are too large for the tables, with a bound from above.
 //!
-//! Rings are built from several GPUs by the heaviest next pair, improved by exchanging two of
-//! their edges (2-opt) and by moving up to three neighbours elsewhere (Or-opt) until nothing
-//! helps, then kicked (four edges exchanged at fixed places) and improved again. The bound is
-//! Held and Karp's: the heaviest 1-tree, a spanning tree with one more edge at one GPU, under
-//! prices that drive every GPU's edges towards two. Every ring is a 1-tree, and the prices
-//! cancel on it. Where the two meet, the ring is proven to be the heaviest.
+//! Rings are built from several GPUs by the heaviest next pair. They are improved by exchanging two
+//! of their edges (2-opt) and by moving up to three neighbours elsewhere (Or-opt) until nothing
+//! helps. Then they are kicked (four edges exchanged at fixed places) and improved again. The bound
+//! is Held and Karp's: the heaviest 1-tree, which is a spanning tree with one more edge at one GPU.
+//! Prices drive every GPU's edges towards two. Every ring is a 1-tree, and the prices cancel on it.
+//! Where the two meet, the ring is proven to be the heaviest.
 //!
-//! Sources: Croes, "A Method for Solving Traveling-Salesman Problems", Operations Research 6,
-//! 1958; Or, dissertation, Northwestern University, 1976; Held and Karp, "The
-//! Traveling-Salesman Problem and Minimum Spanning Trees", Operations Research 18, 1970.
+//! The methods are those of three sources. Croes, "A Method for Solving Traveling-Salesman
+//! Problems", Operations Research 6, 1958. Or, dissertation, Northwestern University, 1976. Held
+//! and Karp, "The Traveling-Salesman Problem and Minimum Spanning Trees", Operations Research 18,
+//! 1970.
 
 use crate::allocation::GpuSet;
 use crate::allocation::effort::Effort;
@@ -24,12 +25,12 @@ const IDLE_KICKS: usize = 200;
 /// How often the prices are corrected.
 const PRICE_STEPS: usize = 150;
 
-/// A ring, and what no ring through the same GPUs exceeds.
+/// Holds a ring, and a bound that no ring through the same GPUs exceeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LongRing {
-    /// The GPUs along the ring.
+    /// Lists the GPUs along the ring.
     pub ring: Vec<usize>,
-    /// Bytes per second of all its edges.
+    /// Sums all its edges, bytes per second.
     pub weight: u64,
     /// The most that any ring through these GPUs has.
     pub bound: u64,
@@ -97,7 +98,7 @@ fn kicked(ring: &[usize], kick: usize) -> Vec<usize> {
     [&ring[..a], &ring[b..c], &ring[a..b], &ring[c..]].concat()
 }
 
-/// The weights between the GPUs of one set, by their place in it.
+/// Holds the weights between the GPUs of one set, by their place in it.
 struct Weights {
     count: usize,
     all: Vec<i64>,
@@ -239,8 +240,9 @@ impl Weights {
         self.down_to_a_ring(least)
     }
 
-    /// The most that a ring of no more than so much can have: all rings' weights are apart by
-    /// multiples of what divides the differences between the pairs' weights.
+    /// Returns the largest weight up to `most` that a ring can have. The weights of two rings
+    /// differ by a multiple of the greatest common divisor of the differences between the pairs'
+    /// weights.
     fn down_to_a_ring(&self, most: i64) -> u64 {
         let others = || (0..self.count).flat_map(|a| (0..a).map(move |b| (a, b)));
         let lightest = others().map(|(a, b)| self.between(a, b)).min().unwrap_or(0);

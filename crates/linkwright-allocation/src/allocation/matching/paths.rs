@@ -1,10 +1,10 @@
-//! Where the dynamic programmes over paths keep what they know of each path.
+//! Says where the dynamic programmes over paths keep their data on each path.
 //!
-//! A path goes from a subset's lowest GPU through all of it to one of its others. The entries
-//! of a subset lie side by side, one per possible end, lowest first: half the memory of a
+//! A path goes from a subset's lowest GPU through all of it to one of its others. The entries of a
+//! subset lie side by side, one per possible end, lowest first. This takes half the memory of a
 //! square table, and the inner loops read it in order.
 
-/// The first entry of each subset of `0..count`, and behind the last the number of entries.
+/// Returns the first entry of each subset of `0..count`, and behind the last the number of entries.
 #[must_use]
 pub fn path_starts(count: usize) -> Vec<u32> {
     let mut next = 0;
@@ -17,7 +17,7 @@ pub fn path_starts(count: usize) -> Vec<u32> {
     starts
 }
 
-/// The members of a set of bits, lowest first.
+/// Lists the members of a set of bits, lowest first.
 #[inline]
 pub fn bits(mut set: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

@@ -1,4 +1,5 @@
-//! The order in which a pattern's vertices are placed, and what is known before any is.
+//! Plans the order in which a pattern's vertices are placed, and holds the facts known before any
+//! is.
 
 use crate::allocation::{GpuSet, Pattern, PatternShape};
 
@@ -8,9 +9,9 @@ pub struct Plan<'a> {
     steps: Vec<Step>,
 }
 
-/// One vertex to place.
+/// Describes one vertex to place.
 pub struct Step {
-    /// The vertex.
+    /// Names the vertex to place.
     pub vertex: usize,
     /// Earlier steps that it has edges to, each with the edge's number and whether this vertex is its upper one.
     pub neighbours: Vec<(usize, usize, bool)>,
@@ -18,11 +19,11 @@ pub struct Step {
     pub twin: Option<usize>,
     /// How many later steps have vertices that could change places with this one.
     pub twins_to_come: usize,
-    /// After it: earlier steps, and itself, with edges still to come, and how many.
+    /// Lists, after it, the earlier steps and itself with edges still to come, and how many.
     pub open: Vec<(usize, usize)>,
-    /// After it: edges between vertices that come later.
+    /// Counts, after it, the edges between vertices that come later.
     pub inner: usize,
-    /// After it: all edges still to come.
+    /// Counts, after it, all edges still to come.
     pub edges: usize,
 }
 
@@ -78,7 +79,7 @@ impl<'a> Plan<'a> {
         Self { pattern, steps }
     }
 
-    /// The pattern.
+    /// Returns the pattern to place.
     #[must_use]
     pub const fn pattern(&self) -> &'a Pattern {
         self.pattern

@@ -1,6 +1,6 @@
 //! The order of matches: a primary score, then aggregated bandwidth.
 
-/// A primary score, known by its order alone, so that bandwidths compare as integers and
+/// Holds a primary score, known by its order alone, so that bandwidths compare as integers and
 /// predictions as floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Primary(u64);
@@ -9,7 +9,7 @@ impl Primary {
     /// Where matches differ in their aggregated bandwidth only.
     pub const NONE: Self = Self(0);
 
-    /// A bandwidth in bytes per second.
+    /// Makes the score of a bandwidth in bytes per second.
     #[must_use]
     pub const fn of_bandwidth(bytes_per_second: u64) -> Self {
         Self(bytes_per_second)
@@ -37,23 +37,23 @@ impl Primary {
     }
 }
 
-/// What matches are ranked by, before the lowest ids.
+/// Holds the scores that matches are ranked by, before the lowest ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Rank {
     /// The score that the objective asks for.
     pub primary: Primary,
-    /// Eq. 1, bytes per second.
+    /// Gives the bandwidth of Eq. 1, bytes per second.
     pub aggregated: u64,
 }
 
-/// What a match must have to be of interest.
+/// Names the rank that a match needs to be of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Floor {
-    /// Nothing.
+    /// Asks for nothing.
     Anything,
     /// This rank or a better one: it would win the tie.
     AtLeast(Rank),
-    /// A better rank than this.
+    /// Asks for a better rank than this.
     Above(Rank),
 }
 

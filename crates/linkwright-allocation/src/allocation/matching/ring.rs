@@ -1,9 +1,9 @@
-//! The heaviest ring through every subset of a small machine's GPUs, exactly.
+//! Finds the heaviest ring through every subset of a small machine's GPUs, exactly.
 //!
-//! Held and Karp's dynamic programming: the heaviest path from a subset's lowest GPU through
-//! all of it to each of its GPUs, from which the heaviest ring of every subset follows at
-//! once. Preparing a 16-GPU machine costs some 3 million additions; a decision is then a
-//! scan over a table. Of 20 GPUs it is 84 MB, made when a ring is first asked for.
+//! It uses Held and Karp's dynamic programming. This finds the heaviest path from a subset's lowest
+//! GPU through all of it to each of its GPUs. The heaviest ring of every subset follows at once.
+//! Preparing a 16-GPU machine costs some 3 million additions. A decision is then a scan over a
+//! table. For 20 GPUs the table takes 84 MB, and it is made when a ring is first asked for.
 
 use super::paths::{bits, path_starts};
 use crate::allocation::Pattern;
@@ -13,13 +13,13 @@ use crate::allocation::links::PairTable;
 /// The most GPUs whose heaviest rings are tabulated.
 pub const MAX_EXACT: usize = 20;
 
-/// Heaviest rings of all subsets.
+/// Holds the heaviest rings of all subsets.
 #[derive(Debug, Clone)]
 pub struct RingTable {
     starts: Vec<u32>,
-    /// Heaviest path per subset and last GPU.
+    /// Holds the heaviest path per subset and last GPU.
     paths: Vec<u64>,
-    /// Heaviest ring per subset: zero below two GPUs, one edge for two.
+    /// Holds the heaviest ring per subset. It is zero below two GPUs, and one edge for two.
     rings: Vec<u64>,
 }
 
@@ -59,7 +59,7 @@ impl RingTable {
         Self { starts, paths, rings }
     }
 
-    /// Weight of the heaviest ring through exactly this subset.
+    /// Returns the weight of the heaviest ring through exactly this subset.
     #[must_use]
     #[inline]
     pub fn weight(&self, subset: usize) -> u64 {
@@ -73,8 +73,8 @@ impl RingTable {
         let Some(first) = bits(rest).next() else { return Vec::new() };
         let closes = rest.count_ones() > 2;
         let mut ring = Vec::with_capacity(rest.count_ones() as usize);
-        // The last GPU is the one whose path and closing edge make the ring; each GPU before
-        // it is the one whose path and next edge make the path that is left.
+        // The last GPU is the one whose path and closing edge make the ring. Each GPU before it is
+        // the one whose path and next edge make the rest of the path.
         let mut left = self.rings[rest];
         let mut next = first;
         while rest.count_ones() > 1 {

@@ -1,10 +1,10 @@
-//! The best ring of every subset under the published regression.
+//! Finds the best ring of every subset under the published regression.
 //!
-//! The regression is not monotone, so the heaviest ring is not always its best. For every
-//! path of the dynamic programming the set of reachable (double, single) link counts is
-//! kept as 256 bits, and, where pairs of one class differ in weight, the heaviest path with
-//! each of them. The best of a subset is the best over all counts that a ring of it can
-//! have; of rings with the same prediction, the heaviest.
+//! The regression is not monotone, so the heaviest ring is not always its best. For every path of
+//! the dynamic programming, 256 bits keep the set of reachable (double, single) link counts. Where
+//! pairs of one class differ in weight, the heaviest path with each of these counts is kept, too.
+//! The best of a subset is the best over all counts that a ring of it can have. Among rings with
+//! the same prediction the heaviest wins.
 
 use super::paths::{bits, path_starts};
 use super::rank::Primary;
@@ -15,19 +15,19 @@ use crate::allocation::links::{LinkCounts, PairClass, PairTable};
 /// 16 GPUs has at most 15 edges, so that both fit.
 type Counts = [u64; 4];
 
-/// A path of one GPU.
+/// Stands for a path of one GPU.
 const NO_LINKS: Counts = [1, 0, 0, 0];
 
-/// Weight of the heaviest path with given counts.
+/// Holds the weight of the heaviest path with given counts.
 #[derive(Debug, Clone)]
 enum Weights {
     /// All pairs of a class (double, single, PCIe) have this weight.
     Uniform([u64; 3]),
-    /// By path, and then by the reachable counts in the order of their bits.
+    /// Orders the weights by path, and then by the reachable counts in the order of their bits.
     Tabulated { starts: Vec<u32>, heaviest: Vec<u64> },
 }
 
-/// Best published effective bandwidth over the rings of all subsets.
+/// Holds the best published effective bandwidth over the rings of all subsets.
 #[derive(Debug, Clone)]
 pub struct RingLinksTable {
     starts: Vec<u32>,
@@ -108,7 +108,8 @@ impl RingLinksTable {
         }
     }
 
-    /// What the paths of a subset reach, by the class of the edge that closes them to a ring.
+    /// Returns the counts that the paths of a subset reach, by the class of the edge that closes
+    /// them to a ring.
     fn closed(&self, subset: usize, pairs: &PairTable) -> [Counts; 3] {
         let first = subset.trailing_zeros() as usize;
         let mut closed = [[0; 4]; 3];
@@ -118,27 +119,28 @@ impl RingLinksTable {
         closed
     }
 
-    /// What the paths of a subset reach, by their last GPU.
+    /// Returns the counts that the paths of a subset reach, by their last GPU.
     fn paths_of(&self, subset: usize) -> &[Counts] {
         &self.paths[self.starts[subset] as usize..self.starts[subset + 1] as usize]
     }
 
-    /// The best prediction over the subset's rings.
+    /// Returns the best prediction over the subset's rings.
     #[must_use]
     #[inline]
     pub fn primary(&self, subset: u16) -> Primary {
         Primary::of_prediction(self.best[usize::from(subset)])
     }
 
-    /// Aggregated bandwidth of the ring with that prediction, bytes per second.
+    /// Returns the aggregated bandwidth of the ring with that prediction, bytes per second.
     #[must_use]
     #[inline]
     pub fn aggregated(&self, subset: u16) -> u64 {
         self.aggregated[usize::from(subset)]
     }
 
-    /// The heaviest ring with that prediction, from its lowest GPU on: of several, one with
-    /// the most doubles, then singles, found from its last GPU back, lowest ids first.
+    /// Returns the heaviest ring with that prediction, from its lowest GPU on. Among several it
+    /// takes one with the most doubles, then with the most singles. It finds the ring from its last
+    /// GPU back, lowest ids first.
     #[must_use]
     pub fn ring(&self, subset: u16, pairs: &PairTable) -> Vec<usize> {
         let mut rest = usize::from(subset);
@@ -185,7 +187,7 @@ impl RingLinksTable {
         }
     }
 
-    /// The heaviest ring of the subset with each last GPU and link counts of its path.
+    /// Lists the heaviest ring of the subset with each last GPU and link counts of its path.
     fn rings<'a>(&'a self, subset: usize, pairs: &'a PairTable) -> impl Iterator<Item = Ring> + 'a {
         let first = subset.trailing_zeros() as usize;
         let later = subset & subset.wrapping_sub(1);
@@ -205,7 +207,7 @@ impl RingLinksTable {
     }
 }
 
-/// The paths of a subset without its last GPU: the GPU before it, and the path's index.
+/// Lists the paths of a subset without its last GPU: the GPU before it, and the path's index.
 fn before(starts: &[u32], subset: usize, last: usize) -> impl Iterator<Item = (usize, usize)> {
     let rest = subset & !(1 << last);
     bits(rest & (rest - 1)).zip(starts[rest] as usize..)
@@ -245,7 +247,7 @@ fn heaviest_paths(pairs: &PairTable, starts: &[u32], paths: &[Counts]) -> Weight
     Weights::Tabulated { starts: weight_starts, heaviest }
 }
 
-/// The better of two (prediction, weight).
+/// Returns the better of two (prediction, weight).
 fn larger(a: (f64, u64), b: (f64, u64)) -> (f64, u64) {
     if b > a { b } else { a }
 }
@@ -277,7 +279,7 @@ fn tabulate_predictions(regression: &Regression) -> Vec<f64> {
         .collect()
 }
 
-/// What one more link adds to the bit of the counts.
+/// Returns the shift that one more link adds to the bit of the counts.
 const fn shift_of(class: PairClass) -> usize {
     match class {
         PairClass::Double => 16,

@@ -1,4 +1,5 @@
-//! The scores that depend on which pairs a match uses, and what they can still become.
+//! Computes the scores that depend on which pairs a match uses, and the scores that they can still
+//! become.
 
 use super::ceiling::most_aggregated;
 use super::long_ring::heavy_ring;
@@ -13,13 +14,13 @@ use crate::allocation::{GpuSet, Pattern};
 
 /// A score of the matches on one set of GPUs.
 pub trait MatchScore {
-    /// Partial sums over the edges placed so far.
+    /// Holds partial sums over the edges placed so far.
     type Sum: Clone;
-    /// Nothing placed.
+    /// Returns the sums with nothing placed.
     fn start(&self) -> Self::Sum;
     /// Adds one more edge of the pattern, by its number, with the GPU of its lower vertex and that of the other.
     fn add(&self, sum: &mut Self::Sum, edge: usize, gpus: [usize; 2]);
-    /// The rank of a finished match.
+    /// Returns the rank of a finished match.
     fn rank(&self, sum: &Self::Sum) -> Rank;
     /// A rank that no match with the edges still to come exceeds; its work is charged.
     fn bound(&self, sum: &Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank;
@@ -44,8 +45,8 @@ pub trait MatchScore {
         false
     }
 
-    /// A good ring through three of these GPUs and more, found in a better way than vertex by
-    /// vertex, and a rank that none exceeds; its work is charged.
+    /// Returns a good ring through three or more of these GPUs, and a rank that none exceeds. It
+    /// finds the ring in a better way than vertex by vertex. Its work is charged.
     fn ring(
         &self,
         _plan: &Plan<'_>,
@@ -65,7 +66,7 @@ pub struct Ahead<'a> {
     pub inner: usize,
     /// GPUs that have edges to vertices not placed, and how many; by their step.
     pub open: &'a [(usize, usize)],
-    /// The GPU of each step so far.
+    /// Lists the GPU of each step so far.
     pub placed: &'a [usize],
     /// The GPUs that are left.
     pub rest: GpuSet,
@@ -98,7 +99,7 @@ fn sums_of_heaviest(mut weights: Vec<u64>) -> Vec<u64> {
 pub struct Aggregated<'a> {
     pairs: &'a PairTable,
     primary: Primary,
-    /// Sum of the set's `n` heaviest pairs, by `n`.
+    /// Sums the set's `n` heaviest pairs, by `n`.
     heaviest: Vec<u64>,
 }
 
@@ -116,7 +117,7 @@ impl<'a> Aggregated<'a> {
         Self { pairs, primary, heaviest: sums_of_heaviest(weights) }
     }
 
-    /// The most bandwidth that a match with so much can come to.
+    /// Returns the most bandwidth that a match with this sum can still come to.
     pub fn still(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> u64 {
         effort.spend((ahead.open.len() * ahead.rest.len()) as u64 / 64);
         let from = |(step, edges): &(usize, usize)| {
@@ -192,11 +193,11 @@ impl MatchScore for Aggregated<'_> {
     }
 }
 
-/// Published effective bandwidth (Eq. 2), then aggregated bandwidth.
+/// Ranks by published effective bandwidth (Eq. 2), then by aggregated bandwidth.
 pub struct Published<'a> {
     pairs: &'a PairTable,
     regression: &'a Regression,
-    /// Sum of the set's `n` heaviest pairs of each class, by `n`.
+    /// Sums the set's `n` heaviest pairs of each class, by `n`.
     heaviest: [Vec<u64>; 3],
     /// Bounds of the aggregated bandwidth, where the counts of links do not give it.
     aggregated: Option<Aggregated<'a>>,

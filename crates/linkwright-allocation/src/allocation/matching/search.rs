@@ -1,12 +1,12 @@
 //! The best matches of any pattern over sets of GPUs, by pruned search.
 //!
 //! Sets are searched best bound first, so that most are never searched. On one set, pattern
-//! vertices are placed one by one, each next to as many placed neighbours as can be; a
-//! branch is cut where its rank, with the best links that the edges still to come could get,
-//! cannot beat the best match found. Vertices that could change places without changing the
-//! pattern are placed in the order of their GPUs only. Exact, unless the effort is spent:
-//! the cost grows, at worst, with the factorial of the pattern's size. Then the bounds of the
-//! branches that are left say how far from the best the placement may be.
+//! vertices are placed one by one, each next to as many placed neighbours as can be. The bound of a
+//! branch assumes the best links that the edges still to come could get. A branch is cut where its
+//! bound cannot beat the best match found. Vertices that could change places without changing the
+//! pattern are placed in the order of their GPUs only. The search is exact unless the effort is
+//! spent: its cost grows, at worst, with the factorial of the pattern's size. Then the bounds of
+//! the remaining branches say how far from the best the placement may be.
 
 use super::guess::guess;
 use super::plan::{Plan, Step};
@@ -15,27 +15,27 @@ use super::scores::{Ahead, MatchScore};
 use crate::allocation::effort::Effort;
 use crate::allocation::{GpuSet, PatternShape};
 
-/// A placement: the GPU of each pattern vertex, and its rank.
+/// Holds a placement: the GPU of each pattern vertex, and its rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// GPU of each vertex.
+    /// Lists the GPU of each vertex.
     pub gpus: Vec<usize>,
-    /// Its rank.
+    /// Ranks the placement.
     pub rank: Rank,
 }
 
-/// What a search over sets came to.
+/// Holds the result of a search over sets.
 pub struct Found {
     /// The best placement on each of the best sets, best first.
     pub placements: Vec<Placement>,
-    /// A rank that no placement on any of the sets exceeds, where one is known; the first
-    /// placement's own where that was proven to be the best.
+    /// Gives a rank that no placement on any of the sets exceeds, where one is known. It is the
+    /// first placement's own where that was proven to be the best.
     pub most: Option<Rank>,
 }
 
-/// The best placement on each of the `count` best sets, best first; among equals the set
-/// that comes first in `sets` is better. Where the effort is spent these are the best found
-/// so far, which may not be the best and may be fewer, but never none where there is a set.
+/// Returns the best placement on each of the `count` best sets, best first. Among equals the set
+/// that comes first in `sets` is better. Where the effort is spent these are the best found so far.
+/// They may not be the best and may be fewer, but never none where there is a set.
 ///
 /// # Panics
 /// If `count` is zero.
@@ -58,7 +58,7 @@ pub fn best_over_sets<S: MatchScore>(
     order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let guessed = guess_on_the_first(plan, sets, &order, &score, count, effort);
     let mut found: Vec<(Placement, usize)> = Vec::new();
-    // What placements that were not looked at may reach.
+    // This is the best rank that placements which were not looked at may reach.
     let mut open: Option<Rank> = None;
     for (bound, index) in order {
         let floor = match (found.get(count - 1), &guessed) {
@@ -96,8 +96,8 @@ pub fn best_over_sets<S: MatchScore>(
     Found { placements, most: open.max(reached).filter(|_| all_bounded) }
 }
 
-/// A guess on each of the most promising sets, the best of them; where one alone is asked for
-/// and the pattern is so large that the search may take long.
+/// Makes a guess on each of the most promising sets and returns the best. It does so where one
+/// placement alone is asked for and the pattern is large enough for a long search.
 fn guess_on_the_first<S: MatchScore>(
     plan: &Plan<'_>,
     sets: &[GpuSet],
@@ -131,10 +131,10 @@ fn guess_on_the_first<S: MatchScore>(
     best
 }
 
-/// The best placement of the pattern on exactly these GPUs, or `None` where the floor admits
-/// none; and the most that placements not looked at may reach. Among equals the first found
-/// wins; the order of the search is fixed. Where the effort is spent it is the best found so
-/// far, without a floor some placement at least.
+/// Returns the best placement of the pattern on exactly these GPUs, or `None` where the floor
+/// admits none. It also returns the most that placements not looked at may reach. Among equals the
+/// first found wins, and the order of the search is fixed. Where the effort is spent it is the best
+/// found so far. Without a floor it is some placement at least.
 ///
 /// # Panics
 /// If the set's size is not the pattern's.
@@ -195,11 +195,11 @@ struct Search<'a, 'b, S: MatchScore> {
     score: &'a S,
     steps: &'a [Step],
     placed: Vec<usize>,
-    /// The GPU of each step, and the rank.
+    /// Holds the GPU of each step, and the rank.
     best: Option<(Vec<usize>, Rank)>,
     floor: Floor,
     ring: bool,
-    /// What the branches that the effort did not reach may come to.
+    /// Gives the best rank that the branches which the effort did not reach may come to.
     open: Option<Rank>,
     effort: &'a mut Effort<'b>,
 }

@@ -1,9 +1,9 @@
-//! Every subset of a small machine's GPUs, by size, lowest ids first.
+//! Lists every subset of a small machine's GPUs, by size, lowest ids first.
 
 /// The most GPUs of a machine whose subsets are all tabulated.
 pub const MAX_TABULATED: usize = 16;
 
-/// The subsets of `0..count` as words of bits, sorted by size, then by their sorted ids.
+/// Holds the subsets of `0..count` as words of bits, sorted by size, then by their sorted ids.
 #[derive(Debug, Clone)]
 pub struct Subsets {
     order: Vec<u16>,

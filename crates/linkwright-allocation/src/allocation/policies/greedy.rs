@@ -1,4 +1,4 @@
-//! The match with the most aggregated bandwidth (MAPA, Section 4).
+//! Picks the match with the most aggregated bandwidth (MAPA, Section 4).
 
 use crate::allocation::policy::{Policy, Request};
 use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};

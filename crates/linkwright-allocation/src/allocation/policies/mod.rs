@@ -1,4 +1,4 @@
-//! The policies, each in its own file.
+//! Holds the policies, each in its own file.
 
 mod baseline;
 mod greedy;

@@ -4,11 +4,11 @@ use crate::allocation::policy::{Policy, Request};
 use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
 use crate::diagnostic::Registered;
 
-/// Gives a sensitive job the match with the highest effective bandwidth, and any other job
-/// the match that preserves the most bandwidth between the GPUs that stay free.
+/// Gives a sensitive job the match with the highest effective bandwidth. Any other job gets the
+/// match that preserves the most bandwidth between the GPUs that stay free.
 ///
-/// A job of one GPU has no bandwidth to be sensitive to, so that it preserves; Algorithm 1
-/// does not say, the authors' program does it so.
+/// A job of one GPU has no bandwidth to be sensitive to, so it preserves. Algorithm 1 does not
+/// settle this case. The authors' program does it this way.
 #[derive(Debug)]
 pub struct Preserve;
 

@@ -1,11 +1,11 @@
-//! Recursive bi-partitioning of the machine along its PCIe and NUMA tree.
+//! Splits the machine in two, again and again, along its PCIe and NUMA tree.
 //!
-//! The policy of Amaral et al. (SC'17) as MAPA cites it: the physical graph is cut in two
-//! along its weakest links, again and again, and a job goes into the smallest part that
-//! holds it, which in effect keeps it under one PCIe tree or CPU socket. Of two halves that
-//! both hold the job the fuller one is taken, to keep the other whole; a job that neither
-//! holds fills the half with more free GPUs and takes the rest from the other. What is left
-//! out: Amaral's terms for the interference of jobs that run already.
+//! This is the policy of Amaral et al. (SC'17) as MAPA cites it. The physical graph is cut in two
+//! along its weakest links, again and again. A job goes into the smallest part that holds it, which
+//! in effect keeps it under one PCIe tree or CPU socket. Where both halves hold the job, it takes
+//! the fuller one, to keep the other whole. A job that neither holds fills the half with more free
+//! GPUs and takes the rest from the other. Amaral's terms for the interference of jobs that already
+//! run are left out.
 
 use crate::allocation::policy::{Policy, Request};
 use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};

@@ -1,8 +1,8 @@
 //! The links that a job was given, as a graph of its GPUs and the switches between them.
 //!
-//! What it represents: peak bandwidth in each direction of every link that the job's GPUs can
-//! reach without another job's GPU. What it leaves out: protocol overhead, which the timing
-//! adds, and GPUs that relay (NCCL's NVB), which the baselines add.
+//! It represents the peak bandwidth in each direction of every link that the job's GPUs can reach
+//! without another job's GPU. It leaves out protocol overhead, which the timing adds, and GPUs that
+//! relay (NCCL's NVB), which the baselines add.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ use crate::system::{DeviceId, DeviceKind, LinkKind, System, Wire, Wiring};
 /// Which links a graph may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum LinkClass {
-    /// NVLink or xGMI, direct or through NVSwitches.
+    /// Stands for NVLink or xGMI, direct or through NVSwitches.
     Fabric,
     /// PCIe and what joins the sockets of one server.
     Host,
-    /// All of them, with NICs and the network between servers.
+    /// Stands for all of them, with NICs and the network between servers.
     Network,
 }
 
@@ -52,8 +52,9 @@ impl LinkClass {
     }
 }
 
-/// What people call the links between the GPUs of a system's servers, if there are any beside
-/// PCIe: `NVLink` or `xGMI`; where servers differ, of the first that has some.
+/// Returns the name that people give the links between the GPUs of a system's servers, `NVLink` or
+/// `xGMI`. It is none where there are no links beside PCIe. Where servers differ, it names the
+/// links of the first that has some.
 #[must_use]
 pub fn fabric_name(system: &System) -> Option<&'static str> {
     let kinds = system.kinds().iter();
@@ -67,15 +68,16 @@ pub(in crate::collectives) fn fabric_of(wiring: &Wiring) -> Option<&'static str>
     fabric.next().map(|wire| if is_xgmi(wire) { "xGMI" } else { "NVLink" })
 }
 
-/// GPUs, the switches between them, and the capacity of each link in each direction.
+/// Holds GPUs, the switches between them, and the capacity of each link in each direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkGraph {
-    /// The device of each vertex, by its number in the system: the GPUs in the job's order, then
-    /// everything that forwards.
+    /// Names the device of each vertex, by its number in the system: the GPUs in the job's order,
+    /// then everything that forwards.
     pub devices: Vec<DeviceId>,
     /// How many of the vertices are GPUs.
     pub gpus: usize,
-    /// Joined vertices with the bandwidth in each direction, B/s; every pair once, lower first.
+    /// Lists joined vertices with the bandwidth in each direction, B/s. Every pair stands once,
+    /// lower first.
     pub links: Vec<(usize, usize, u64)>,
 }
 
@@ -87,22 +89,22 @@ pub enum LinkGraphError {
     UnknownGpu {
         /// Is the id.
         gpu: usize,
-        /// The machine's name.
+        /// Names the machine.
         machine: String,
-        /// The largest id.
+        /// Gives the largest id.
         last: usize,
     },
     /// An id that is given twice.
     DuplicateGpu(usize),
-    /// Fewer than two GPUs.
+    /// Names fewer than two GPUs.
     TooFewGpus(usize),
     /// GPUs that the admitted links do not join.
     Apart {
-        /// The links, in words.
+        /// Names the links, in words.
         links: &'static str,
-        /// The first GPU.
+        /// Names the first GPU.
         from: usize,
-        /// The GPUs out of its reach, in words.
+        /// Names the GPUs out of its reach, in words.
         apart: String,
     },
 }
@@ -147,7 +149,7 @@ pub fn check_gpus(system: &System, gpus: &[usize]) -> Result<(), LinkGraphError>
 }
 
 impl LinkGraph {
-    /// The graph of these GPUs, by their ids, over links of one class.
+    /// Builds the graph of these GPUs, by their ids, over links of one class.
     ///
     /// # Errors
     /// As [`check_gpus`], and [`LinkGraphError::Apart`] where the links do not join the GPUs.
@@ -167,7 +169,7 @@ impl LinkGraph {
         Ok(graph)
     }
 
-    /// As [`Self::on`], whether the links join the GPUs or not.
+    /// Works as [`Self::on`], whether the links join the GPUs or not.
     pub(in crate::collectives) fn unjoined(
         wiring: &Wiring,
         gpus: &[usize],
@@ -176,7 +178,8 @@ impl LinkGraph {
         Self::whole(wiring, gpus, &[], class).without_dead_ends()
     }
 
-    /// The graph with everything that the links lead to, and with GPUs beside the job's that forward.
+    /// Builds the graph with everything that the links lead to, and with GPUs beside the job's that
+    /// forward.
     pub(in crate::collectives) fn whole(
         wiring: &Wiring,
         gpus: &[usize],
@@ -210,7 +213,7 @@ impl LinkGraph {
         self.devices.len() > self.gpus
     }
 
-    /// The symmetric matrix of the capacities between GPUs, row by row, B/s.
+    /// Returns the symmetric matrix of the capacities between GPUs, row by row, B/s.
     #[must_use]
     pub fn direct_capacity(&self) -> Vec<u64> {
         let mut matrix = vec![0; self.gpus * self.gpus];
@@ -285,7 +288,7 @@ impl LinkGraph {
     }
 }
 
-/// Ids with those that follow one another as a run: `4, 6, 8 to 31`.
+/// Writes ids with those that follow one another as a run: `4, 6, 8 to 31`.
 fn in_words(ids: &[usize]) -> String {
     let runs = ids.chunk_by(|id, next| *next == id + 1);
     let words = runs.flat_map(|run| match run {

@@ -1,8 +1,8 @@
-//! How algorithms write a schedule.
+//! Writes a schedule for an algorithm, which names the transfers.
 //!
-//! An algorithm says which rank hands what to whom; the builder finds the thread block for
-//! it, so that on every channel one block at most sends to a peer and one at most receives
-//! from it, and fuses a receive with the send that follows it where one block may do both.
+//! An algorithm says which rank hands which chunks to which peer, and the builder finds the thread
+//! block for it. On every channel one block at most sends to a peer and one at most receives from
+//! it. The builder fuses a receive with the send that follows it where one block may do both.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::collectives::schedule::{
     ThreadBlock,
 };
 
-/// The blocks of one rank that hold a connection, by channel and peer.
+/// Holds the blocks of one rank that have a connection, by channel and peer.
 #[derive(Debug, Clone, Default)]
 struct Connections {
     sends: BTreeMap<(usize, usize), u32>,
     receives: BTreeMap<(usize, usize), u32>,
     /// The block of local copies, by channel.
     local: BTreeMap<usize, u32>,
-    /// The block of each in-switch operation, by channel.
+    /// Names the block of each in-switch operation, by channel.
     in_switch: BTreeMap<(usize, &'static str), u32>,
 }
 
-/// Collects steps into thread blocks.
+/// Builds thread blocks from steps, which it collects.
 #[derive(Debug, Clone)]
 pub struct ScheduleBuilder {
     schedule: Schedule,
@@ -75,7 +75,7 @@ impl ScheduleBuilder {
         known.local.insert(channel, block);
     }
 
-    /// A rank's copy within itself.
+    /// Adds a rank's copy within itself.
     pub fn copy(
         &mut self,
         rank: usize,
@@ -96,7 +96,7 @@ impl ScheduleBuilder {
         self.push(rank, block, step, after)
     }
 
-    /// A rank's wait for several of its steps.
+    /// Adds a rank's wait for several of its steps.
     pub fn wait(&mut self, rank: usize, channel: usize, after: &[StepId]) -> StepId {
         let block = self.local_block(rank, channel);
         let (operation, count) = (StepOperation::Nop, 0);
@@ -113,7 +113,7 @@ impl ScheduleBuilder {
         block
     }
 
-    /// A rank's send to a peer.
+    /// Adds a rank's send to a peer.
     pub fn send(
         &mut self,
         rank: usize,
@@ -197,9 +197,9 @@ impl ScheduleBuilder {
         )
     }
 
-    /// What a switch does for a rank ([`StepOperation::is_in_switch`]) with the source and what the
-    /// channel's others have sent to it; the result lies at `destination`. The others' sends and
-    /// receives are steps of theirs, which name this rank as their peer.
+    /// Adds the work of a switch for a rank ([`StepOperation::is_in_switch`]), with the source and
+    /// the data that the channel's others have sent to it. The result lies at `destination`. The
+    /// others' sends and receives are steps of theirs, which name this rank as their peer.
     #[allow(clippy::too_many_arguments, reason = "a step has this many parts")]
     pub fn in_switch(
         &mut self,
@@ -224,7 +224,7 @@ impl ScheduleBuilder {
         )
     }
 
-    /// The schedule.
+    /// Returns the schedule.
     #[must_use]
     pub fn finish(self) -> Schedule {
         self.schedule
@@ -290,7 +290,7 @@ impl ScheduleBuilder {
         Some(block)
     }
 
-    /// Appends a step; what the block's own order already says is no dependency.
+    /// Appends a step. An order that the block itself already has is no dependency.
     fn push(
         &mut self,
         rank: usize,

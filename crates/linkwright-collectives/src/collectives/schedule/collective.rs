@@ -1,7 +1,7 @@
-//! What a collective must bring about.
+//! Says which result a collective must bring about.
 //!
-//! Every rank has an input and an output buffer of whole shards; a shard is what one rank
-//! contributes or receives where ranks differ, and the whole buffer where they do not. The
+//! Every rank has an input and an output buffer of whole shards. Where ranks differ, a shard is the
+//! part that one rank contributes or receives. Where they do not, it is the whole buffer. The
 //! definitions are NCCL's (its user guide, "Collective Operations").
 
 use std::fmt;
@@ -48,26 +48,27 @@ pub enum Collective {
     Scan,
 }
 
-/// What one chunk of a buffer holds: a chunk of one rank's input, or its reduction over all.
+/// Describes the content of one chunk of a buffer: a chunk of one rank's input, or its reduction
+/// over all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Content {
-    /// A copy of this rank's input.
+    /// Holds a copy of this rank's input.
     From {
-        /// Whose input.
+        /// Names the rank whose input it is.
         rank: usize,
-        /// Which shard of that input.
+        /// Names the shard of that input.
         shard: usize,
     },
     /// The reduction of all ranks' inputs.
     Reduced {
-        /// Which shard of every input.
+        /// Names the shard of every input.
         shard: usize,
     },
-    /// The reduction of the inputs of the first ranks.
+    /// Holds the reduction of the inputs of the first ranks.
     ReducedTo {
-        /// The last of them.
+        /// Names the last of them.
         rank: usize,
-        /// Which shard of their inputs.
+        /// Names the shard of their inputs.
         shard: usize,
     },
 }
@@ -98,7 +99,8 @@ impl Collective {
         found.map(|kind| Self::of_program(kind, root))
     }
 
-    /// What a program calls so; `root` is a rank, and ignored where there is none.
+    /// Returns the collective that a program calls this. `root` is a rank, and ignored where there
+    /// is none.
     #[must_use]
     pub const fn of_program(kind: Kind, root: usize) -> Self {
         match kind {
@@ -115,7 +117,7 @@ impl Collective {
         }
     }
 
-    /// What a program calls it.
+    /// Returns its kind in a program.
     #[must_use]
     pub const fn kind(self) -> Kind {
         match self {
@@ -132,7 +134,7 @@ impl Collective {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -217,7 +219,7 @@ impl Collective {
         }
     }
 
-    /// What a shard of a rank's output must hold at the end.
+    /// Returns the content that a shard of a rank's output must have at the end.
     #[must_use]
     pub fn expected(self, rank: usize, shard: usize) -> Content {
         match self {
@@ -231,9 +233,10 @@ impl Collective {
         }
     }
 
-    /// Where a rank's buffers overlap when the operation runs in place: the first shard of
-    /// its input and the first of its output that are the same memory, and how many follow.
-    /// `None` where the rank has only one of the two, or in-place operation is not defined.
+    /// Returns where a rank's buffers overlap when the operation runs in place. This is the first
+    /// shard of its input and the first of its output that are the same memory, and how many
+    /// follow. It is `None` where the rank has only one of the two, or in-place operation is not
+    /// defined.
     #[must_use]
     pub fn in_place_overlap(self, ranks: usize, rank: usize) -> Option<(usize, usize, usize)> {
         let inputs = self.input_shards(ranks, rank);
@@ -248,7 +251,7 @@ impl Collective {
         })
     }
 
-    /// nccl-tests' factor from algorithm bandwidth to bus bandwidth ("PERFORMANCE.md").
+    /// Returns nccl-tests' factor from algorithm bandwidth to bus bandwidth ("PERFORMANCE.md").
     #[must_use]
     pub fn bus_factor(self, ranks: usize) -> f64 {
         let ranks = ranks as f64;

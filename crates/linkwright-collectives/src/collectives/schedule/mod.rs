@@ -1,23 +1,23 @@
-//! A schedule: what every rank sends, receives and reduces.
+//! Describes a schedule: the sends, receives and reductions of every rank.
 //!
-//! The form is that of a GPU kernel which runs a collective (MSCCL's, and so NCCL's): a rank
-//! runs thread blocks side by side; a block runs its steps one after the other, sends to at
-//! most one peer and receives from at most one. Data is cut into equal chunks, and a step
-//! moves a run of them. What a schedule leaves out: sizes. Data longer than one pass is cut
-//! into pieces, and every piece runs the whole schedule, one after the other in each block,
-//! so that blocks form a pipeline.
+//! A schedule has the form of a GPU kernel that runs a collective (MSCCL's, and so NCCL's). A rank
+//! runs thread blocks side by side. A block runs its steps one after the other. It sends to at most
+//! one peer and receives from at most one. Data is cut into equal chunks, and a step moves a run of
+//! them. A schedule leaves out sizes. Data longer than one pass is cut into pieces. Every piece
+//! runs the whole schedule, one after the other in each block, so that blocks form a pipeline.
 //!
 //! This is the room of the schedule and its one walk:
 //!
 //! - [`collective`]: broadcast, all-reduce and the others, and the data that each rank must end with
 //! - [`builder`] and [`source`]: schedules as they are written, and as rules that yield them rank by rank
-//! - `walk`: the one walk over a schedule, on which its check, its execution, its play and its exports stand
-//! - [`placement`]: where a rank's buffers lie
+//! - `walk` is the one walk over a schedule, on which its check, its execution, its play and its
+//!   exports stand
+//! - [`placement`] says where a rank's buffers lie
 //! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
-//! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
-//! - [`messages`]: a schedule, or a rule, as the messages of a program
-//! - [`mod@time`]: how long they take on a machine
-//! - [`tables`]: schedules and timings as columns
+//! - [`mod@execute`] runs a schedule on real buffers, a thread for each rank
+//! - [`messages`] writes a schedule, or a rule, as the messages of a program
+//! - [`mod@time`] says how long they take on a machine
+//! - [`tables`] gives schedules and timings as columns
 //! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
 
 pub mod builder;
@@ -40,13 +40,13 @@ use crate::units::Bytes;
 
 pub use crossing::Crossing;
 
-/// One of a rank's buffers.
+/// Names one of a rank's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffer {
-    /// What the rank contributes; never written, unless the operation runs in place.
+    /// Holds the rank's contribution. It is never written, unless the operation runs in place.
     Input,
-    /// What the rank gets.
+    /// Holds the rank's result.
     Output,
     /// Room for what is on its path.
     Scratch,
@@ -55,33 +55,33 @@ pub enum Buffer {
 /// Where a run of chunks starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Slice {
-    /// The buffer.
+    /// Names the buffer.
     pub buffer: Buffer,
-    /// The first chunk: shard times [`Schedule::chunks`] plus the chunk in the shard.
+    /// Gives the first chunk: shard times [`Schedule::chunks`] plus the chunk in the shard.
     pub offset: u32,
 }
 
 impl Slice {
-    /// A place in the input.
+    /// Makes a place in the input.
     #[must_use]
     pub const fn input(offset: u32) -> Self {
         Self { buffer: Buffer::Input, offset }
     }
 
-    /// A place in the output.
+    /// Makes a place in the output.
     #[must_use]
     pub const fn output(offset: u32) -> Self {
         Self { buffer: Buffer::Output, offset }
     }
 
-    /// A place in the scratch buffer.
+    /// Makes a place in the scratch buffer.
     #[must_use]
     pub const fn scratch(offset: u32) -> Self {
         Self { buffer: Buffer::Scratch, offset }
     }
 }
 
-/// What a step does. `source` and `destination` are the step's; "received" is the next run
+/// Names the work of a step. `source` and `destination` are the step's; "received" is the next run
 /// of chunks from the block's receive peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,26 +96,27 @@ pub enum StepOperation {
     ReceiveReduceSend,
     /// Write the reduction of what is received with the source to the destination.
     ReceiveReduceCopy,
-    /// As [`Self::ReceiveReduceCopy`], and send it on.
+    /// Does the same as [`Self::ReceiveReduceCopy`], and sends the result on.
     ReceiveReduceCopySend,
     /// Write the source to the destination.
     Copy,
     /// Write the reduction of source and destination to the destination.
     Reduce,
-    /// Write the reduction of the source with what every other rank of the channel's group has
-    /// sent to this one, which the switch makes, to the destination (`multimem.ld_reduce`).
+    /// Reduce the source with the data that every other rank of the channel's group has sent to
+    /// this one. The switch makes the reduction, and the step writes it to the destination
+    /// (`multimem.ld_reduce`).
     SwitchReduce,
     /// Write the source to the destination and send it to every other rank of the channel's group
     /// at once, which the switch copies (`multimem.st`).
     Multicast,
     /// As [`Self::SwitchReduce`], and send the result as [`Self::Multicast`] does.
     SwitchReduceMulticast,
-    /// Nothing but wait for other steps.
+    /// Does nothing but wait for other steps.
     Nop,
 }
 
 impl StepOperation {
-    /// All of them.
+    /// Lists all of them.
     pub const ALL: [Self; 12] = [
         Self::Send,
         Self::Receive,
@@ -131,7 +132,7 @@ impl StepOperation {
         Self::Nop,
     ];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -205,7 +206,7 @@ impl StepOperation {
         !matches!(self, Self::Send | Self::ReceiveReduceSend | Self::Nop)
     }
 
-    /// Whether two values become one.
+    /// Says whether two values become one.
     #[must_use]
     pub const fn reduces(self) -> bool {
         matches!(
@@ -220,25 +221,25 @@ impl StepOperation {
     }
 }
 
-/// A step of the same rank.
+/// Names a step of the same rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StepId {
-    /// Index in [`RankSchedule::blocks`].
+    /// Gives the index in [`RankSchedule::blocks`].
     pub block: u32,
-    /// Index in [`ThreadBlock::steps`].
+    /// Gives the index in [`ThreadBlock::steps`].
     pub step: u32,
 }
 
-/// One step of a thread block.
+/// Describes one step of a thread block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ScheduleStep {
-    /// What it does.
+    /// Names its operation.
     pub operation: StepOperation,
-    /// What it reads, where [`StepOperation::reads_source`].
+    /// Names the run that it reads, where [`StepOperation::reads_source`].
     pub source: Option<Slice>,
-    /// What it writes, where [`StepOperation::writes_destination`].
+    /// Names the run that it writes, where [`StepOperation::writes_destination`].
     pub destination: Option<Slice>,
-    /// How many chunks; zero for [`StepOperation::Nop`] only.
+    /// Counts the chunks. It is zero for [`StepOperation::Nop`] only.
     pub count: u32,
     /// Steps of other blocks of the rank that must have ended before this one starts.
     pub after: Vec<StepId>,
@@ -251,21 +252,21 @@ pub struct ThreadBlock {
     pub send: Option<usize>,
     /// The rank that it receives from.
     pub receive: Option<usize>,
-    /// Index in [`Schedule::channels`]. On one channel a rank has at most one block that
-    /// sends to a peer and at most one that receives from it, at most one that reduces in the
-    /// switch and at most one that multicasts. The in-switch steps of a block are
-    /// all alike, and it has no peer.
+    /// Gives the index in [`Schedule::channels`]. On one channel a rank has at most one block that
+    /// sends to a peer and at most one that receives from it. It has at most one that reduces in
+    /// the switch and at most one that multicasts. The in-switch steps of a block are all alike,
+    /// and it has no peer.
     pub channel: usize,
-    /// The steps.
+    /// Lists the steps.
     pub steps: Vec<ScheduleStep>,
 }
 
-/// What one rank does.
+/// Holds the work of one rank.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Default, Deserialize)]
 pub struct RankSchedule {
-    /// Length of the scratch buffer, in chunks.
+    /// Gives the length of the scratch buffer, in chunks.
     pub scratch_chunks: u32,
-    /// The blocks, which run side by side.
+    /// Lists the blocks, which run side by side.
     pub blocks: Vec<ThreadBlock>,
 }
 
@@ -280,9 +281,9 @@ pub enum ChannelTransport {
     /// The memory of the host, also where the pair reaches each other's: the sender writes there, and the
     /// receiver reads from there.
     Memory,
-    /// Switches that reduce and multicast. What a rank sends waits in its own memory until the one
-    /// that it is sent to reads all of the group's at once ([`StepOperation::SwitchReduce`]), and
-    /// what one receives is what its peer has sent to the whole group
+    /// Stands for switches that reduce and multicast. A rank's sent data waits in its own memory
+    /// until its receiver reads all of the group's at once ([`StepOperation::SwitchReduce`]). A
+    /// rank receives the data that its peer has sent to the whole group
     /// ([`StepOperation::Multicast`]).
     Switch,
 }
@@ -290,21 +291,21 @@ pub enum ChannelTransport {
 /// A pair of ranks whose data passes through a third GPU of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Relay {
-    /// The sending rank.
+    /// Names the sending rank.
     pub from: usize,
-    /// The receiving rank.
+    /// Names the receiving rank.
     pub to: usize,
     /// The GPU between them, by its id in the machine; it need not be a rank.
     pub through: usize,
 }
 
-/// A set of connections, at most one each way between two ranks; through switches, at most one
-/// each way between a rank and all others of its group.
+/// Holds a set of connections, at most one each way between two ranks. Through switches, there is
+/// at most one each way between a rank and all others of its group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Channel {
     /// The links that it uses.
     pub transport: ChannelTransport,
-    /// Connections that a third GPU relays.
+    /// Lists the connections that a third GPU relays.
     pub relays: Vec<Relay>,
     /// The ranks whose memory is bound together, in their order; for
     /// [`ChannelTransport::Switch`] only.
@@ -316,13 +317,13 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel over some links, without relays.
+    /// Makes a channel over some links, without relays.
     #[must_use]
     pub const fn over(transport: ChannelTransport) -> Self {
         Self { transport, relays: Vec::new(), group: Vec::new(), crossings: Vec::new() }
     }
 
-    /// A channel through the switches that join these ranks, two at least.
+    /// Makes a channel through the switches that join these ranks, two at least.
     #[must_use]
     pub fn through_switch(group: impl IntoIterator<Item = usize>) -> Self {
         let mut group: Vec<usize> = group.into_iter().collect();
@@ -339,7 +340,7 @@ impl Channel {
         Some(&self.crossings[at])
     }
 
-    /// The ranks that a rank shares a switch's memory with: the group's others.
+    /// Lists the ranks that a rank shares a switch's memory with: the group's others.
     pub fn others(&self, rank: usize) -> impl Iterator<Item = usize> + '_ {
         self.group.iter().copied().filter(move |other| *other != rank)
     }
@@ -354,7 +355,7 @@ impl Default for Channel {
 /// One of the paths that data takes from a GPU to another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ChosenPath {
-    /// The devices in order, by their index in the machine, both GPUs included.
+    /// Lists the devices in order, by their index in the machine, both GPUs included.
     pub devices: Vec<usize>,
     /// How much of the data goes this way, in proportion to the others.
     pub units: u64,
@@ -363,29 +364,29 @@ pub struct ChosenPath {
 /// The paths that a plan chose between two ranks, where it does not leave them to the network.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ChosenRoute {
-    /// The sending rank.
+    /// Names the sending rank.
     pub from: usize,
-    /// The receiving rank.
+    /// Names the receiving rank.
     pub to: usize,
-    /// The paths, at least one.
+    /// Lists the paths, at least one.
     pub paths: Vec<ChosenPath>,
 }
 
-/// How data and the notice of its arrival travel (NCCL's protocols).
+/// Says how data and the notice of its arrival travel (NCCL's protocols).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Protocol {
-    /// Flags in every 8 bytes: lowest latency, at most half of the bandwidth.
+    /// Puts flags in every 8 bytes: lowest latency, at most half of the bandwidth.
     LL,
-    /// Flags in every 128 bytes: low latency, at most 15/16 of the bandwidth.
+    /// Puts flags in every 128 bytes: low latency, at most 15/16 of the bandwidth.
     LL128,
-    /// Data, then a flag behind a fence: full bandwidth.
+    /// Sends data, then a flag behind a fence, which gives full bandwidth.
     Simple,
 }
 
 linkwright_ground::named_by_all!(Protocol, "protocol");
 
 impl Protocol {
-    /// All of them, lowest latency first.
+    /// Lists all of them, lowest latency first.
     pub const ALL: [Self; 3] = [Self::LL, Self::LL128, Self::Simple];
 
     /// Its name, as NCCL writes it.
@@ -403,8 +404,8 @@ impl Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// Connections between two GPUs take turns, chunk by chunk, as Blink's streams do, so that each
-    /// gets a link in proportion to its data; in chunks of whatever size is the fastest.
+    /// Connections between two GPUs take turns, chunk by chunk, as Blink's streams do. So each gets
+    /// a link in proportion to its data. The fastest chunk size is taken.
     #[default]
     InTurns,
     /// Connections between two GPUs share links equally, whatever their data, as streams of their own
@@ -420,19 +421,19 @@ pub enum Pacing {
     },
 }
 
-/// A collective, planned.
+/// Holds the plan of a collective.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Schedule {
-    /// What people call it: letters, digits, `-`, `_` and `.`.
+    /// Gives the name that people use: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// What it must bring about.
+    /// Names the collective that it must bring about.
     pub collective: Collective,
-    /// The protocol that its connections use.
+    /// Names the protocol that its connections use.
     pub protocol: Protocol,
-    /// How its blocks share links.
+    /// Says how its blocks share links.
     #[serde(default)]
     pub pacing: Pacing,
-    /// For each rank its GPU, by id in the machine.
+    /// Gives, for each rank, its GPU by id in the machine.
     pub gpus: Vec<usize>,
     /// Chunks in a shard.
     pub chunks: u32,
@@ -440,22 +441,22 @@ pub struct Schedule {
     pub in_place: bool,
     /// Whether it may run with input and output apart.
     pub out_of_place: bool,
-    /// The channels.
+    /// Lists the channels.
     pub channels: Vec<Channel>,
     /// Paths that connections of [`ChannelTransport::Best`] take; any other takes those of fewest hops.
     pub routes: Vec<ChosenRoute>,
-    /// What each rank does.
+    /// Holds the work of each rank.
     pub programs: Vec<RankSchedule>,
 }
 
 impl Schedule {
-    /// How many ranks take part.
+    /// Counts the ranks that take part.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.gpus.len()
     }
 
-    /// Length of one of a rank's buffers, in chunks.
+    /// Returns the length of one of a rank's buffers, in chunks.
     #[must_use]
     pub fn buffer_chunks(&self, rank: usize, buffer: Buffer) -> usize {
         let chunks = self.chunks as usize;
@@ -466,7 +467,8 @@ impl Schedule {
         }
     }
 
-    /// Length of the longest input or output buffer, in chunks: what nccl-tests calls the size.
+    /// Returns the length of the longest input or output buffer, in chunks. nccl-tests calls this
+    /// the size.
     #[must_use]
     pub fn longest_buffer(&self) -> usize {
         let of_rank = |rank: usize| {

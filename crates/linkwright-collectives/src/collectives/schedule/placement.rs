@@ -1,4 +1,4 @@
-//! Where a rank's buffers lie: input and output apart, or partly the same memory.
+//! Says where a rank's buffers lie: input and output apart, or partly the same memory.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,7 +15,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// The placements that a schedule declares.
+    /// Lists the placements that a schedule declares.
     #[must_use]
     pub fn declared(schedule: &Schedule) -> Vec<Self> {
         let out_of_place = schedule.out_of_place.then_some(Self::OutOfPlace);
@@ -45,7 +45,7 @@ pub struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// The memory of a rank.
+    /// Lays out the memory of a rank, which holds its buffers.
     #[must_use]
     pub fn new(schedule: &Schedule, rank: usize, placement: Placement) -> Self {
         let chunks = schedule.chunks as usize;
@@ -65,7 +65,7 @@ impl MemoryMap {
         Self { input, output, scratch, end, overlaps: overlap.is_some() }
     }
 
-    /// The address of a run's first chunk.
+    /// Returns the address of a run's first chunk.
     #[must_use]
     pub const fn address(&self, slice: Slice) -> usize {
         slice.offset as usize
@@ -76,7 +76,7 @@ impl MemoryMap {
             }
     }
 
-    /// Length of the memory, in chunks.
+    /// Returns the length of the memory, in chunks.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.end

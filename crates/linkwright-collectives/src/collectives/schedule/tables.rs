@@ -74,7 +74,7 @@ pub fn choices(rows: &[Choice]) -> Table {
         .with("last_chunk", "B", rows.iter().map(|row| row.chunking.last.0).collect::<Vec<_>>())
 }
 
-/// One row per choice of each range of sizes.
+/// Gives one row per choice of each range of sizes.
 #[must_use]
 pub fn choice_ranges(ranges: &[ChoiceRange]) -> Table {
     let each = |of: fn(&ChoiceRange) -> u64| {
@@ -188,7 +188,7 @@ pub fn file_graphs(file: &GraphFile) -> Table {
 /// Gives one row per GPU and interface of each channel of a graph file, in its order.
 #[must_use]
 pub fn file_channels(file: &GraphFile) -> Table {
-    /// The id of the shape, the channel, the kind, the number and the rank.
+    /// Holds the id of the shape, the channel, the kind, the number and the rank.
     type Member = (u64, u64, &'static str, u64, Option<u64>);
     let of_channel = |id: u64, (at, channel): (usize, &GraphChannel)| -> Vec<Member> {
         let net = |device: u64| (id, at as u64, "net", device, None);
@@ -235,7 +235,7 @@ fn with_choices(table: Table, rows: &[Choice]) -> Table {
         .with("chunk", "B", rows.iter().map(|row| row.chunking.chunk.0).collect::<Vec<_>>())
 }
 
-/// One row per step, rank by rank and block by block.
+/// Gives one row per step, rank by rank and block by block.
 ///
 /// A peer is a rank, or empty where the step does not send or receive. A place reads
 /// `input 3`, its buffer and its first chunk. `after` names the steps that must have ended

@@ -4,10 +4,10 @@
 //! differ in a few arcs. A matrix of capacities is restored by one copy, and one bit for each
 //! open arc lets Dinic's algorithm look at 64 nodes at once.
 
-/// The largest sum of capacities: sums of a few of them stay within 64 bits.
+/// Limits the sum of capacities: sums of a few of them stay within 64 bits.
 pub(super) const LIMIT: u64 = u64::MAX / 8;
 
-/// A square matrix of capacities: what each vertex can send each other one.
+/// Holds a square matrix of capacities: how much each vertex can send each other one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Capacities {
     pub(super) vertices: usize,
@@ -35,7 +35,7 @@ impl Capacities {
         self.values.iter().map(|value| u128::from(*value)).sum()
     }
 
-    /// The arcs with any capacity: from, to, how much.
+    /// Lists the arcs with any capacity: from, to, how much.
     pub(super) fn arcs(&self) -> impl Iterator<Item = (usize, usize, u64)> {
         let present = self.values.iter().enumerate().filter(|(_, value)| **value > 0);
         present.map(|(index, value)| (index / self.vertices, index % self.vertices, *value))
@@ -66,7 +66,7 @@ impl Capacities {
 #[derive(Debug, Clone)]
 pub(super) struct DenseNetwork {
     nodes: usize,
-    /// Words of 64 bits in a set of nodes.
+    /// Counts the words of 64 bits in a set of nodes.
     words: usize,
     left: Vec<u64>,
     /// For each node, the set of nodes that it can still send to.
@@ -82,7 +82,7 @@ impl DenseNetwork {
         Self { nodes, words, left, open, levels: Vec::new() }
     }
 
-    /// A network of at least the matrix's vertices with its capacities.
+    /// Makes a network of at least the matrix's vertices with its capacities.
     pub(super) fn of(capacity: &Capacities, nodes: usize) -> Self {
         let mut network = Self::new(nodes);
         for (from, to, value) in capacity.arcs() {
@@ -116,7 +116,7 @@ impl DenseNetwork {
         self.set(from, to, self.left(from, to) - value);
     }
 
-    /// Multiplies every capacity.
+    /// Multiplies every capacity by `factor`, which scales all flows.
     pub(super) fn multiply(&mut self, factor: u64) {
         for left in &mut self.left {
             *left *= factor;

@@ -1,19 +1,18 @@
 //! The most spanning arborescences that a directed graph holds, exactly.
 //!
-//! A broadcast moves data down trees from one root; in an all-gather every terminal is the
-//! root of trees that carry its own share. What it represents: capacities of directed arcs,
-//! shared by any number of trees, and switches, vertices that forward without needing the
-//! data. What it leaves out: latency, and limits on how much one vertex can handle. The plan
-//! attains the highest rate that the cuts of the graph allow; of the plans that a fixed list of
-//! orders leads to it is the one that the caller's [`Preference`] puts first. No smallest
-//! number of trees is proved.
+//! A broadcast moves data down trees from one root. In an all-gather every terminal is the root of
+//! trees that carry its own share. The model has directed arcs with capacities, which any number of
+//! trees share. It has switches, which are vertices that forward without needing the data. It
+//! leaves out latency, and limits on how much one vertex can handle. The plan attains the highest
+//! rate that the cuts of the graph allow. A fixed list of orders leads to several plans. The one
+//! that the caller's [`Preference`] puts first is taken. No smallest number of trees is proved.
 //!
 //! 1. `rate` finds the rate by cuts, as a fraction that then scales the capacities.
 //! 2. `reduce` takes switches together that act as one.
 //! 3. `switches` replaces arcs through each switch by arcs past it.
 //! 4. `pack` grows the trees on what is left.
 //!
-//! After "ForestColl" (Zhao et al. 2024) in its order of steps.
+//! It follows "ForestColl" (Zhao et al. 2024) in its order of steps.
 
 mod dense_flow;
 mod pack;
@@ -40,72 +39,72 @@ pub struct DirectedGraph {
     /// Those that hold or need data. All others are switches, which only forward: as much
     /// capacity must leave each as enters it.
     pub terminals: Vec<usize>,
-    /// From, to, and capacity in any unit; parallel arcs add up.
+    /// Lists from, to, and capacity in any unit. Parallel arcs add up.
     pub arcs: Vec<(usize, usize, u64)>,
 }
 
-/// A nonnegative fraction in lowest terms.
+/// Holds a nonnegative fraction in lowest terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fraction {
-    /// Above the line.
+    /// Stands above the line.
     pub numerator: u64,
-    /// Below the line, never zero.
+    /// Stands below the line, and is never zero.
     pub denominator: u64,
 }
 
-/// What to prefer among plans of the highest rate. Each tree costs a channel or a thread
-/// block; each step of depth costs latency.
+/// Says which plans of the highest rate to prefer. Each tree costs a channel or a thread block;
+/// each step of depth costs latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preference {
-    /// The fewest trees, then the least depth, then the least depth in all.
+    /// Takes the fewest trees, then the least depth, then the least depth in all.
     #[default]
     FewTrees,
-    /// The least depth, then the fewest trees, then the least depth in all.
+    /// Takes the least depth, then the fewest trees, then the least depth in all.
     LowDepth,
 }
 
-/// A tree from one root to every other terminal.
+/// Holds a tree from one root to every other terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arborescence {
     /// Where the data comes from.
     pub root: usize,
     /// Parent and child, both terminals; a parent is the root or an earlier arc's child.
     pub arcs: Vec<(usize, usize)>,
-    /// The tree's rate: in the capacities' unit over the packing's denominator.
+    /// Gives the tree's rate: in the capacities' unit over the packing's denominator.
     pub weight: u64,
 }
 
-/// A way from one terminal to another through switches alone.
+/// Holds a way from one terminal to another through switches alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchRoute {
-    /// The vertices, both terminals included.
+    /// Lists the vertices, both terminals included.
     pub path: Vec<usize>,
     /// How much goes this way: in the capacities' unit over the packing's denominator.
     pub units: u64,
 }
 
-/// What the trees send from one terminal to another, and which ways it goes.
+/// Holds the flow of the trees from one terminal to another, and the ways that it goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogicalArc {
-    /// The parent.
+    /// Names the parent.
     pub from: usize,
-    /// The child.
+    /// Names the child.
     pub to: usize,
-    /// The ways; their units add up to the weights of the trees that use the arc.
+    /// Lists the ways. Their units add up to the weights of the trees that use the arc.
     pub routes: Vec<SwitchRoute>,
 }
 
 /// Trees that together attain the highest rate.
 ///
-/// The weights of each root's trees add up to `rate` times `denominator`; what goes over one
-/// of the graph's arcs, over all routes, is at most its capacity times `denominator`.
+/// The weights of each root's trees add up to `rate` times `denominator`. The flow over one of the
+/// graph's arcs, over all routes, is at most its capacity times `denominator`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArborescencePacking {
-    /// What each root sends, in the capacities' unit.
+    /// Gives the rate of each root, in the capacities' unit.
     pub rate: Fraction,
-    /// What weights and units are to be divided by.
+    /// Divides weights and units, to turn them into rates.
     pub denominator: u64,
-    /// The trees, by root.
+    /// Holds the trees, by root.
     pub trees: Vec<Arborescence>,
     /// The arcs that the trees use, by their ends.
     pub logical_arcs: Vec<LogicalArc>,
@@ -119,7 +118,7 @@ pub enum ArborescenceError {
     TooFewTerminals(usize),
     /// A terminal, a root or an end of an arc is not a vertex.
     UnknownVertex {
-        /// What was named.
+        /// Gives the vertex that was named.
         vertex: usize,
         /// How many there are.
         vertices: usize,
@@ -128,13 +127,13 @@ pub enum ArborescenceError {
     RepeatedTerminal(usize),
     /// The root holds no data.
     RootIsSwitch(usize),
-    /// Capacity into a switch differs from capacity out of it.
+    /// Refuses a switch whose capacity in differs from its capacity out.
     UnbalancedSwitch {
-        /// The switch.
+        /// Names the switch.
         switch: usize,
-        /// Capacity into it.
+        /// Gives the capacity into it.
         entering: u128,
-        /// Capacity out of it.
+        /// Gives the capacity out of it.
         leaving: u128,
     },
     /// There is no way between two terminals.

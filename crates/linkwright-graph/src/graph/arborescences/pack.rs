@@ -1,16 +1,16 @@
-//! Spanning out-trees packed into a graph without switches.
+//! Finds spanning out-trees, packed into a graph without switches.
 //!
-//! Edmonds' theorem as Bérczi and Frank extend it ("Packing arborescences", 2010; Schrijver,
-//! Combinatorial Optimization, chapter 53): trees that have grown to vertex sets R_i with
-//! multiplicities m_i can all be completed exactly if into every set S there enters at least
-//! the sum of the m_i whose R_i does not meet S. A tree can take an arc from x in R_1 to y
-//! outside as often as that stays so:
+//! The method is Edmonds' theorem as Bérczi and Frank extend it ("Packing arborescences", 2010;
+//! Schrijver, Combinatorial Optimization, chapter 53). Let trees have grown to vertex sets R_i with
+//! multiplicities m_i. Every set S has a demand: the sum of the m_i whose R_i does not meet S. All
+//! trees can be completed exactly if at least that much enters every S. A tree can take an arc from
+//! x in R_1 to y outside as often as that stays so:
 //!
-//! μ = min(g(x, y), m_1, F - Σ_{i≠1} m_i),
+//! μ is min(g(x, y), m_1, F - Σ_{i≠1} m_i),
 //!
-//! with F the maximum flow from x to y in the graph and, for each other tree, a node that x
-//! feeds with m_i and that feeds all of R_i. If μ < m_1 the tree is split in two. What an arc
-//! lacks for a tree never grows back, so that each tree remembers it.
+//! with F the maximum flow from x to y in the graph with further nodes. For each other tree there
+//! is a node that x feeds with m_i and that feeds all of R_i. If μ < m_1 the tree is split in two.
+//! An arc that once lacks capacity for a tree never gains it back, so that each tree remembers it.
 
 use super::dense_flow::{Capacities, DenseNetwork, LIMIT};
 use super::switches::Problem;
@@ -21,7 +21,7 @@ const OUTSIDE: usize = usize::MAX;
 /// How ties between arcs that a tree could take are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Order {
-    /// From the deepest vertex on instead of from the shallowest.
+    /// Starts from the deepest vertex instead of from the shallowest.
     pub(super) deepest_first: bool,
     /// The arc with the least capacity that is enough, instead of the one with the most.
     pub(super) tightest_first: bool,
@@ -56,12 +56,12 @@ impl Tree {
         self.arcs.len() + 1 == self.depth.len()
     }
 
-    /// The arcs on the longest way from the root.
+    /// Counts the arcs on the longest way from the root.
     pub(super) fn max_depth(&self) -> usize {
         self.depth.iter().copied().max().unwrap_or(0)
     }
 
-    /// The sum over all vertices of their arcs from the root.
+    /// Sums over all vertices their arcs from the root.
     pub(super) fn total_depth(&self) -> usize {
         self.depth.iter().sum()
     }
@@ -92,7 +92,7 @@ pub(super) fn pack(problem: &Problem, order: Order) -> (Vec<Tree>, u64) {
 }
 
 struct Packing {
-    /// What the trees have left.
+    /// Holds the capacity that the trees have left.
     capacity: Capacities,
     /// The trees that do not span yet, besides the one at work.
     growing: Vec<Tree>,
@@ -109,7 +109,8 @@ struct Choice {
 }
 
 impl Packing {
-    /// Adds one arc to the tree; what cannot take it stays behind as a tree of its own.
+    /// Adds one arc to the tree. The part of the tree that cannot take it stays behind as a tree of
+    /// its own.
     fn grow(&mut self, tree: &mut Tree) {
         let Choice { from, to, most } = self.choose(tree);
         if most < tree.weight {
@@ -122,8 +123,8 @@ impl Packing {
         tree.arcs.push((from, to));
     }
 
-    /// An arc that the whole tree can take, the first by the order; if there is none, the one
-    /// that most of the tree can take.
+    /// Returns an arc that the whole tree can take, the first by the order. If there is none, it
+    /// returns the one that most of the tree can take.
     fn choose(&mut self, tree: &mut Tree) -> Choice {
         let vertices = self.capacity.vertices;
         let mut choices: Vec<Choice> = Vec::new();

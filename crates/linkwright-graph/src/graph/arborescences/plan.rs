@@ -24,8 +24,9 @@ const ROOM: u64 = 1 << 8;
 /// The highest rate at which one terminal can send the same data to all others.
 ///
 /// # Errors
-/// A malformed graph, a root that is a switch, a switch out of balance, a terminal that the
-/// root does not reach, or numbers too large: see [`ArborescenceError`].
+/// Refuses a malformed graph, a root that is a switch, and a switch out of balance. Refuses a
+/// terminal that the root does not reach, and numbers that are too large: see
+/// [`ArborescenceError`].
 pub fn pack_from_root(
     graph: &DirectedGraph,
     root: usize,
@@ -61,7 +62,7 @@ pub fn pack_from_every_root(
 /// The rate of [`pack_from_every_root`] alone, which takes a small part of its time.
 ///
 /// # Errors
-/// As [`pack_from_every_root`].
+/// Fails as [`pack_from_every_root`] does.
 pub fn rate_from_every_root(graph: &DirectedGraph) -> Result<Fraction, ArborescenceError> {
     let checked = Checked::new(graph)?;
     let found = rate::from_every_terminal(&checked.capacity, checked.terminals);
@@ -69,14 +70,14 @@ pub fn rate_from_every_root(graph: &DirectedGraph) -> Result<Fraction, Arboresce
     checked.fraction(share, scale)
 }
 
-/// A well-formed graph in its capacities' greatest common unit, terminals first, and with as
+/// Holds a well-formed graph in its capacities' greatest common unit, terminals first, and with as
 /// few switches as act differently.
 struct Checked {
     capacity: Capacities,
     terminals: usize,
-    /// The graph's number of each vertex.
+    /// Gives the graph's number of each vertex.
     vertices: Vec<usize>,
-    /// The same in the graph's own numbers.
+    /// Holds the same with fewer switches, and the way back to the graph's own numbers.
     reduced: Reduced,
     unit: u64,
 }
@@ -128,7 +129,7 @@ impl Checked {
         Ok(Self { capacity, terminals: terminals.len(), vertices: order, reduced, unit })
     }
 
-    /// The error in the graph's own numbers.
+    /// Returns the error in the graph's own numbers.
     fn named(&self, error: ArborescenceError) -> ArborescenceError {
         match error {
             ArborescenceError::Unreachable { from, to } => {
@@ -151,7 +152,7 @@ impl Checked {
         self.name(self.fraction(share, scale)?, &plan)
     }
 
-    /// A share in the graph's own unit, in lowest terms.
+    /// Returns a share in the graph's own unit, in lowest terms.
     fn fraction(&self, share: u64, scale: u64) -> Result<Fraction, ArborescenceError> {
         let whole = u128::from(share) * u128::from(self.unit);
         let divisor = greatest_common_divisor(whole, scale.into());
@@ -162,7 +163,7 @@ impl Checked {
         Ok(Fraction { numerator, denominator })
     }
 
-    /// The result in the graph's own numbers and unit.
+    /// Returns the result in the graph's own numbers and unit.
     fn name(
         &self,
         rate: Fraction,
@@ -238,7 +239,7 @@ struct Plan {
     trees: Vec<Tree>,
 }
 
-/// The preferred plan of those that the orders lead to; the first of equal ones.
+/// Returns the preferred plan of those that the orders lead to, the first among equal ones.
 fn best(problem: &Problem, preference: Preference) -> Plan {
     let has_switches = problem.capacity.vertices > problem.terminals;
     let splittings =
@@ -270,7 +271,7 @@ fn best(problem: &Problem, preference: Preference) -> Plan {
     found.expect("there is at least one splitting and one order")
 }
 
-/// The orders to try, the most promising first.
+/// Lists the orders to try, the most promising first.
 fn orders(problem: &Problem) -> impl Iterator<Item = Order> {
     let terminals = problem.terminals;
     (0..terminals).step_by(terminals.div_ceil(ROTATIONS)).flat_map(|first| {
@@ -279,7 +280,7 @@ fn orders(problem: &Problem) -> impl Iterator<Item = Order> {
     })
 }
 
-/// How much the trees send over each arc.
+/// Sums how much the trees send over each arc.
 fn use_of_arcs(trees: &[Tree]) -> BTreeMap<(usize, usize), u64> {
     let mut used = BTreeMap::new();
     for tree in trees {
@@ -290,7 +291,7 @@ fn use_of_arcs(trees: &[Tree]) -> BTreeMap<(usize, usize), u64> {
     used
 }
 
-/// So much of the routes, through few switches before many, that they carry what is used.
+/// Takes as much of the routes, through few switches before many, as carries the used flow.
 fn shortest_first(routes: &[super::switches::Route], used: u64) -> Vec<(&Vec<usize>, u64)> {
     let mut routes: Vec<_> = routes.iter().collect();
     routes.sort_by_key(|(path, units)| (path.len(), std::cmp::Reverse(*units)));

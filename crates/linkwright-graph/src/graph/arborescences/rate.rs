@@ -1,16 +1,17 @@
 //! How fast spanning arborescences can be packed: cuts, found by maximum flows.
 //!
-//! From one root it is the least maximum flow to any terminal (Edmonds 1973). With every
-//! terminal a root that sends equally much, whatever leaves a set of vertices must carry the
-//! share of each terminal inside: the rate is the least, over the sets that hold some but not
-//! all terminals, of the capacity that leaves the set over the terminals in it. A share is
-//! feasible if a source that gives each terminal that share reaches each terminal with all of
-//! them; where a flow falls short, its cut is a set with a lower ratio (Dinkelbach 1967).
+//! From one root the rate is the least maximum flow to any terminal (Edmonds 1973). Now let every
+//! terminal be a root that sends equally much. The flow that leaves a set of vertices must carry
+//! the share of each terminal inside. So each set that holds some but not all terminals has a
+//! ratio: the capacity that leaves it over the terminals in it. The rate is the least of these
+//! ratios. Take a source that gives each terminal a share. The share is feasible if the source
+//! reaches each terminal with all shares. Where a flow falls short, its cut is a set with a lower
+//! ratio (Dinkelbach 1967).
 
 use super::dense_flow::{Capacities, DenseNetwork, LIMIT};
 use super::{ArborescenceError, greatest_common_divisor};
 
-/// The least maximum flow from the root to any other of the vertices `0..terminals`.
+/// Returns the least maximum flow from the root to any other of the vertices `0..terminals`.
 ///
 /// # Errors
 /// [`ArborescenceError::Unreachable`] where that is nothing.
@@ -68,7 +69,7 @@ pub(super) fn from_every_terminal(
     Ok((share, scale))
 }
 
-/// What leaves the set over the terminals in it, in lowest terms.
+/// Returns the capacity that leaves the set over the terminals in it, in lowest terms.
 fn ratio(capacity: &Capacities, terminals: usize, inside: &[bool]) -> (u64, u64) {
     let leaving = capacity.arcs().filter(|(from, to, _)| inside[*from] && !inside[*to]);
     let leaving: u64 = leaving.map(|(_, _, value)| value).sum();

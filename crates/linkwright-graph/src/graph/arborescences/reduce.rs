@@ -2,15 +2,15 @@
 //!
 //! Two rules are applied until neither fits:
 //!
-//! - *Alike*: switches that have the same capacity from and to each terminal and each class of
-//!   alike switches (the coarsest equitable partition) become one with the sum of their
-//!   capacities. What goes through the class is spread evenly over its members: then no arc
-//!   carries more than its share of the arc between the classes.
-//! - *Joined*: two switches with no common neighbour, joined by at least as much as can enter
-//!   the one or leave the other, become one: nothing that passes can fill their link.
+//! - *Alike*: such switches have the same capacity from and to each terminal and each class of
+//!   alike switches (the coarsest equitable partition). They become one with the sum of their
+//!   capacities. The flow through the class is spread evenly over its members. Then no arc carries
+//!   more than its share of the arc between the classes.
+//! - *Joined*: two switches with no common neighbour are joined by at least as much as can enter
+//!   the one or leave the other. They become one, since no flow that passes can fill their link.
 //!
-//! A route through the smaller graph is lifted back, step by step, to routes through the given
-//! one, each with the fraction of the flow that it carries.
+//! A route through the smaller graph is lifted back, step by step, to routes through the given one.
+//! Each carries a fraction of the flow.
 
 use super::ArborescenceError;
 use super::dense_flow::Capacities;
@@ -20,13 +20,13 @@ use super::greatest_common_divisor;
 /// into another has no arcs any more.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Each vertex's class, by its lowest member.
+    /// Gives each vertex's class, by its lowest member.
     Alike { before: Capacities, class_of: Vec<usize> },
     /// `gone` was taken into `kept`.
     Joined { before: Capacities, kept: usize, gone: usize },
 }
 
-/// A graph with fewer switches and the way back.
+/// Holds a graph with fewer switches and the way back.
 #[derive(Debug, Clone)]
 pub(super) struct Reduced {
     pub(super) capacity: Capacities,
@@ -75,7 +75,7 @@ pub(super) fn reduce(mut capacity: Capacities, is_terminal: &[bool]) -> Reduced 
     }
 }
 
-/// The same arcs between the vertices that stand for others; arcs inside a class vanish.
+/// Returns the same arcs between the vertices that stand for others. Arcs inside a class vanish.
 fn merge(capacity: &Capacities, class_of: &[usize]) -> Capacities {
     let mut merged = Capacities::new(capacity.vertices);
     for (from, to, value) in capacity.arcs() {

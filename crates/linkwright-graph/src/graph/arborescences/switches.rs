@@ -1,14 +1,14 @@
 //! A graph without switches that carries as much.
 //!
-//! A switch forwards but needs no data. γ units of an arc into it and γ units of one out of it
-//! can be replaced by γ units of one arc past it as long as every terminal still receives all
-//! that it must; since as much can leave each switch as can enter it, a switch can be split
-//! off whole (Frank 1988; Bang-Jensen, Frank and Jackson 1995). Splitting never raises a cut,
-//! so that a pair of arcs which cannot be split stays so, and each is tried once.
+//! A switch forwards but needs no data. γ units of an arc into it and γ units of one out of it can
+//! be replaced by γ units of one arc past it. This is allowed as long as every terminal still
+//! receives all that it must. As much can leave each switch as can enter it, so a switch can be
+//! split off whole (Frank 1988; Bang-Jensen, Frank and Jackson 1995). Splitting never raises a cut.
+//! So a pair of arcs which cannot be split stays so, and each is tried once.
 //!
-//! How much can be split of one pair follows from one flow to each terminal: splitting lowers
-//! every cut that it touches by γ, so what a flow lacks after splitting all is what was split
-//! too much. Many pairs are split at once, and halved where a flow falls short.
+//! One flow to each terminal tells how much can be split of one pair. Splitting lowers every cut
+//! that it touches by γ. So the part that a flow lacks after splitting all was split too much. Many
+//! pairs are split at once, and halved where a flow falls short.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +18,24 @@ use super::greatest_common_divisor;
 /// Which pairs of arcs are split first, and how far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Splitting {
-    /// As much as possible of each pair: few wide arcs, for few trees.
+    /// Takes as much as possible of each pair: few wide arcs, for few trees.
     Wide,
     /// An even share for all pairs first: many arcs, for shallow trees.
     Even,
 }
 
-/// What is to be packed: vertices `0..terminals` are terminals, the others switches.
+/// Describes the graph to pack: vertices `0..terminals` are terminals, the others switches.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     pub(super) terminals: usize,
     pub(super) capacity: Capacities,
     /// The only root; nothing if every terminal is one.
     pub(super) root: Option<usize>,
-    /// What each root sends.
+    /// Gives the flow that each root sends.
     pub(super) share: u64,
     /// The capacities are the given ones times this.
     pub(super) scale: u64,
-    /// What the capacities may add up to once they are scaled further.
+    /// Limits the sum of the capacities once they are scaled further.
     pub(super) ceiling: u64,
 }
 
@@ -49,7 +49,7 @@ impl Problem {
 /// A way through switches, both ends included, and how much goes it.
 pub(super) type Route = (Vec<usize>, u64);
 
-/// The problem without switches, and what its arcs stand for.
+/// Holds the problem without switches, and the routes that its arcs stand for.
 #[derive(Debug, Clone)]
 pub(super) struct Logical {
     pub(super) problem: Problem,
@@ -61,8 +61,8 @@ pub(super) fn split_off(problem: &Problem, splitting: Splitting) -> Logical {
     let mut splitter = Splitter::new(problem);
     let mut switches: Vec<usize> = (problem.terminals..problem.capacity.vertices).collect();
     while !switches.is_empty() {
-        // A switch far from other switches first: what its neighbours reach of each other is
-        // then known when the wider network is split. Of equal ones the widest.
+        // A switch far from other switches comes first. Then it is known how its neighbours reach
+        // each other when the wider network is split. Of equal ones the widest comes first.
         let order = |switch: usize| {
             let others = switches.iter().filter(|other| splitter.adjacent(switch, **other));
             (others.count(), std::cmp::Reverse(splitter.widest(switch)), switch)
@@ -73,7 +73,7 @@ pub(super) fn split_off(problem: &Problem, splitting: Splitting) -> Logical {
     splitter.finish()
 }
 
-/// γ units of the arcs from `from` to the switch and from there to `to`.
+/// Names γ units of the arcs from `from` to the switch and from there to `to`.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     from: usize,
@@ -87,10 +87,10 @@ struct Splitter {
     network: DenseNetwork,
     scratch: DenseNetwork,
     source: usize,
-    /// What every terminal must receive.
+    /// Gives the flow that every terminal must receive.
     demand: u64,
     routes: BTreeMap<(usize, usize), Vec<Route>>,
-    /// The terminals, those first that fell short last.
+    /// Lists the terminals, those first that fell short last.
     sinks: Vec<usize>,
 }
 
@@ -157,7 +157,7 @@ impl Splitter {
         }
         self.split(switch, &far);
         self.split(switch, &near);
-        // What is left can only turn back, which serves no one.
+        // The rest can only turn back, which serves no one.
         for vertex in 0..vertices {
             for (from, to) in [(vertex, switch), (switch, vertex)] {
                 self.network.set(from, to, 0);

@@ -206,7 +206,7 @@ fn a_unit_of_any_size_divides_out() {
     check(&graph, None, &packing);
 }
 
-/// Arcs between any vertices, without switches.
+/// Makes arcs between any vertices, without switches.
 fn any_directed() -> impl Strategy<Value = DirectedGraph> {
     (2_usize..=10).prop_flat_map(|vertices| {
         let arcs = (0..vertices, 0..vertices, 0_u64..9);
@@ -254,7 +254,7 @@ fn walks() -> impl Strategy<Value = DirectedGraph> {
     })
 }
 
-/// GPUs on some alike switches, and each pair of GPUs on a slower way to a common switch.
+/// Makes GPUs on some alike switches, and each pair of GPUs on a slower way to a common switch.
 fn servers() -> impl Strategy<Value = DirectedGraph> {
     (1_usize..=2, 1_usize..=2, 1_usize..=2, 1_u64..9, 1_u64..5, 1_u64..5).prop_map(
         |(servers, pairs, planes, fast, slow, network)| {

@@ -1,11 +1,12 @@
-//! One way to split capacities into trees: load the edges, then peel tree after tree.
+//! Splits capacities into trees in one way: it loads the edges, then peels tree after tree.
 //!
-//! Loading is the greedy algorithm of a polymatroid: edge after edge gets what its capacity
-//! and the room of every set allow, and ends, in any order, at loads that add up to the most.
-//! Peeling takes a tree that is as large as can be inside every tight set, as much of it as
-//! keeps the rest splittable, and so either uses an edge up or makes another set tight: after
-//! few steps nothing is left (Cunningham, "Testing membership in matroid polyhedra", J. Comb.
-//! Theory B 36, 1984). Which order and which tree is free, and decides how many trees it takes.
+//! Loading is the greedy algorithm of a polymatroid. Edge after edge gets as much as its capacity
+//! and the room of every set allow. It ends, in any order, at loads that add up to the most.
+//! Peeling takes a tree that is as large as can be inside every tight set. It takes as much of the
+//! tree as keeps the rest splittable. So it either uses an edge up or makes another set tight, and
+//! after few steps nothing is left. The source is Cunningham, "Testing membership in matroid
+//! polyhedra", J. Comb. Theory B 36, 1984. The order and the tree are free, and decide how many
+//! trees it takes.
 
 use super::super::greatest_common_divisor;
 use super::room::{Loads, Set, contains};
@@ -17,16 +18,16 @@ pub(super) const MOST_UNITS: u128 = 1 << 100;
 /// Which edges a tree takes first, of those that tight sets let it choose from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Preference {
-    /// The most loaded ones: large weights.
+    /// Takes the most loaded ones, which gives large weights.
     Loaded,
-    /// The ones nearest to a vertex: shallow trees.
+    /// Takes the ones nearest to a vertex, which gives shallow trees.
     Near(usize),
-    /// A different order for every tree.
+    /// Takes a different order for every tree.
     Any,
 }
 
 impl Preference {
-    /// A preference that varies with the round of a search.
+    /// Returns a preference that varies with the round of a search, which it numbers.
     pub fn of_round(round: usize, vertices: usize) -> Self {
         match round % 4 {
             0 => Self::Loaded,

@@ -1,18 +1,18 @@
 //! How much room sets of vertices leave below a rate: two exact oracles with one interface.
 //!
-//! Edge loads `x` can be split into spanning trees of total weight λ exactly if they add up
-//! to `λ (n - 1)` and every set S of two vertices or more has *room*: `λ (|S| - 1) - x(S)`,
-//! with x(S) the load of the edges inside S, is not negative (Edmonds). A set without room is
-//! *tight*, and each of the trees then has `|S| - 1` edges inside it. For up to
-//! [`MAX_TABULATED`] vertices the rooms of all sets fit a table, which is by far the fastest;
-//! beyond that minimum cuts find the sets that matter.
+//! Edge loads `x` can be split into spanning trees of total weight λ under two conditions. They add
+//! up to `λ (n - 1)`, and every set S of two vertices or more has *room* (Edmonds). The room `λ
+//! (|S| - 1) - x(S)` must not be negative, with x(S) the load of the edges inside S. A set without
+//! room is *tight*, and each of the trees then has `|S| - 1` edges inside it. For up to
+//! [`MAX_TABULATED`] vertices the rooms of all sets fit a table, which is by far the fastest.
+//! Beyond that minimum cuts find the sets that matter.
 
 use super::super::heaviest_set::heaviest_set;
 
 /// The most vertices for which every set has an entry in a table.
 pub(super) const MAX_TABULATED: usize = 10;
 
-/// A set of vertices by its bits.
+/// Holds a set of vertices by its bits.
 pub(super) type Set = u128;
 
 /// How much of a tree can be taken off the loads: `numerator / denominator`.
@@ -38,7 +38,7 @@ pub(super) struct Loads<'a> {
 }
 
 impl<'a> Loads<'a> {
-    /// No loads yet.
+    /// Starts with no loads.
     pub fn new(vertices: usize, edges: &'a [(usize, usize)], rate: u128) -> Self {
         let sets = if vertices <= MAX_TABULATED { 1_usize << vertices } else { 0 };
         let room = |set: usize| rate * u128::from(set.count_ones().saturating_sub(1));
@@ -63,7 +63,7 @@ impl<'a> Loads<'a> {
         for ((a, b), load) in edges.iter().zip(load) {
             between[b * vertices + a] = *load;
         }
-        // What each set of lower vertices loads the edges to the highest one with.
+        // This holds the load that each set of lower vertices puts on the edges to the highest one.
         let mut to_highest = vec![0_u128; full.table.len() / 2];
         let mut inside = vec![0_u128; full.table.len()];
         for highest in 1..vertices {
@@ -87,8 +87,8 @@ impl<'a> Loads<'a> {
             let sets = supersets(1 << a | 1 << b, self.table.len());
             return sets.map(|set| self.table[set]).min().unwrap_or(0);
         }
-        // A bonus that no set forgoes keeps both ends in; the set is bound to its last vertex,
-        // so the vertices are numbered anew with `b` as that.
+        // A bonus that no set forgoes keeps both ends in. The set is bound to its last vertex, so
+        // the vertices are numbered anew with `b` as the last.
         let last = self.vertices - 1;
         let old = |vertex: usize| match vertex {
             _ if vertex == last => b,

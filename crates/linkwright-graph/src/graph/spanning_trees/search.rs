@@ -1,4 +1,4 @@
-//! The search for a packing of few and shallow trees.
+//! Looks for a packing of few and shallow trees, by seeded trials.
 //!
 //! Peeling reaches the rate whatever it chooses; how many trees it takes is luck. So it runs
 //! many times, and some trees of a good packing are taken out and what they leave is split
@@ -12,7 +12,7 @@ use super::{Graph, Search, Share};
 /// Vain attempts after which the search starts over from another packing.
 const PATIENCE: usize = 3;
 
-/// One in so many trials goes into the best packing alone.
+/// One in this many trials goes into the best packing alone.
 const POLISHED: usize = 3;
 
 /// The most trees that are taken out at once.
@@ -47,8 +47,8 @@ impl Candidate {
 
 /// The best packing that the search comes across, `whole` and `rate` being in one unit.
 ///
-/// Two thirds of the trials go into many packings from scratch, each improved for a short
-/// while, since where one starts decides most; the last third into the best of them.
+/// Two thirds of the trials go into many packings from scratch, since the start decides most. Each
+/// is improved for a short while. The last third goes into the best of them.
 pub(super) fn look_for_best(
     graph: &Graph,
     whole: &[u128],
@@ -59,7 +59,7 @@ pub(super) fn look_for_best(
     let mut wide = search.trials - search.trials / POLISHED;
     let mut best: Option<Candidate> = None;
     for round in 0.. {
-        // What a first packing needs is not limited.
+        // A first packing has no limit on its trials.
         let mut enough = usize::MAX;
         let trials = if best.is_none() { &mut enough } else { &mut wide };
         let most = best.as_ref().map_or(usize::MAX, |best| best.score.0);
@@ -80,7 +80,7 @@ pub(super) fn look_for_best(
     best.map(|best| improve(graph, whole, rate, best, usize::MAX, &mut dice, &mut last))
 }
 
-/// Spreads trees anew until that has been in vain so many times or no trials are left.
+/// Spreads trees anew until that has been in vain a given number of times, or no trials are left.
 fn improve(
     graph: &Graph,
     whole: &[u128],

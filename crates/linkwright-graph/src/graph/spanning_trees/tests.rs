@@ -12,7 +12,7 @@ fn matrix(count: usize, edges: impl IntoIterator<Item = (usize, usize, u64)>) ->
     capacity
 }
 
-/// A complete graph whose edges take the values in turn.
+/// Makes a complete graph whose edges take the values in turn.
 fn filled(count: usize, values: &[u64]) -> Vec<u64> {
     let pairs = (0..count).flat_map(|b| (0..b).map(move |a| (a, b)));
     matrix(count, pairs.zip(values).map(|((a, b), value)| (a, b, *value)))
@@ -61,7 +61,7 @@ fn assert_sound(count: usize, capacity: &[u64], packing: &SpanningTreePacking) {
     }));
 }
 
-/// Whether one or two trees suffice, by trying all of them.
+/// Says whether one or two trees suffice, by trying all of them.
 fn two_suffice(count: usize, capacity: &[u64], rate: (u128, u128)) -> bool {
     let graph = Graph::new(count, capacity);
     let room = |edge: usize| {
@@ -101,7 +101,7 @@ fn the_whole_dgx1v_takes_seven_trees() {
     let packing = pack_spanning_trees(8, &dgx1v(), Search::default()).unwrap();
     assert_sound(8, &dgx1v(), &packing);
     assert_eq!(packing.rate, (24, 7));
-    // Five trees do not: all patterns of which trees use an edge up were tried, with weights
+    // Five trees do not suffice. All patterns of trees that use an edge up were tried, with weights
     // over every denominator that a system of five such equations has. Six are not ruled out.
     assert_eq!(packing.trees.len(), 7);
     assert!(packing.trees.iter().all(|tree| tree.depth <= 4));
@@ -168,7 +168,7 @@ fn two_trees_are_found_where_two_suffice() {
     }
 }
 
-/// Only loads that leave half of some edges unused split into so few.
+/// Tests that only loads that leave half of some edges unused split into such a small number.
 #[test]
 fn capacity_to_spare_is_left_where_that_saves_trees() {
     let capacity = filled(5, &[3, 0, 2, 1, 3, 2, 0, 1, 3, 3]);

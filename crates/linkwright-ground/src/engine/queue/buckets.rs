@@ -1,11 +1,11 @@
 //! The events that are not due yet, in buckets that keep the order of their scheduling.
 //!
-//! A time is read as a number of eleven digits. An event's level is that of the highest digit
-//! in which its time differs from the origin, a time at or before every event's; its bucket is
-//! that digit's value. So the buckets of a level follow one another in time, and all of a
-//! level's events come before those of the next. When the first bucket's turn comes it is
-//! handed out, or if large spread over the levels below, in its order; equal times share a
-//! bucket always, so that they are never compared and never change places.
+//! A time is read as a number of eleven digits. The origin is a time at or before every event's. An
+//! event's level is the highest digit in which its time differs from the origin. Its bucket is that
+//! digit's value. So the buckets of a level follow one another in time, and all of a level's events
+//! come before those of the next. When the first bucket's turn comes it is handed out in its order,
+//! or if large it is spread over the levels below. Equal times always share a bucket, so that they
+//! are never compared and never change places.
 //!
 //! The buckets' events lie in chunks of one pool. A chunk that is read is free for the next
 //! event, so that memory follows the most events that ever waited at once.
@@ -16,8 +16,8 @@ use super::Entry;
 /// such an event waits in one of 2,048 buckets of 1,024 ps. With 10^4 events waiting, that is
 /// few enough to sort; with 10^5, they are spread once, over 32 buckets of 32 ps.
 const DIGIT_BITS: [u32; 11] = [5, 5, 11, 6, 6, 6, 6, 6, 6, 6, 1];
-/// The buckets are numbered level by level, each level from a multiple of 64 on, so that 42
-/// words have a bit for each and one word has a bit for each of these.
+/// The buckets are numbered level by level, each level from a multiple of 64 on. So 42 words have a
+/// bit for each bucket, and one word has a bit for each of these words.
 const WORDS: usize = 42;
 const CHUNK: usize = 32;
 /// How many events are sorted rather than spread: two chunks. Few enough that the standard
@@ -70,10 +70,10 @@ const SHIFT_OF_WORD: [u32; WORDS] = {
     shifts
 };
 
-/// A list of chunks, of which all but the last are full.
+/// Holds a list of chunks. All but the last are full.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
-    /// The time of its first event.
+    /// Gives the time of its first event.
     earliest: u64,
     head: u32,
     /// Where its next event goes; a multiple of [`CHUNK`] where that takes a new chunk, and
@@ -83,7 +83,7 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { earliest: u64::MAX, head: NO_CHUNK, cursor: 0 };
 
-/// The buckets of all levels, and the pool of chunks that they share.
+/// Holds the buckets of all levels, and the pool of chunks that they share.
 #[derive(Debug, Clone)]
 pub(super) struct Buckets<E> {
     origin: u64,
@@ -92,7 +92,7 @@ pub(super) struct Buckets<E> {
     /// Which buckets have events.
     occupied: [u64; WORDS],
     buckets: Vec<Bucket>,
-    /// The events of chunk `n` lie from `n * CHUNK` on.
+    /// Holds the events. Those of chunk `n` lie from `n * CHUNK` on.
     entries: Vec<Entry<E>>,
     /// The chunk that follows each in its bucket, or among the free ones.
     next: Vec<u32>,
@@ -115,7 +115,7 @@ impl<E: Copy> Buckets<E> {
     /// Adds an event that is not before the origin.
     ///
     /// # Panics
-    /// Where 2^32 events wait, which take 64 GiB or more.
+    /// Panics where 2^32 events are held, which take 64 GiB or more.
     #[inline(always)]
     pub(super) fn push(&mut self, entry: Entry<E>) {
         debug_assert!(entry.time >= self.origin, "the origin lies before every event");
@@ -156,7 +156,7 @@ impl<E: Copy> Buckets<E> {
         chunk as usize * CHUNK
     }
 
-    /// The first bucket with events.
+    /// Returns the first bucket with events.
     fn first(&self) -> Option<usize> {
         if self.occupied_words == 0 {
             return None;
@@ -165,7 +165,7 @@ impl<E: Copy> Buckets<E> {
         Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
     }
 
-    /// The time of the first event.
+    /// Returns the time of the first event.
     pub(super) fn earliest(&self) -> Option<u64> {
         self.first().map(|index| self.buckets[index].earliest)
     }
@@ -176,8 +176,8 @@ impl<E: Copy> Buckets<E> {
         self.entries.capacity()
     }
 
-    /// Takes the first events out, by `take` in the order of their scheduling, and gives the
-    /// last time up to which all are out; `None` where there are none.
+    /// Takes the first events out, by `take` in the order of their scheduling. Gives the last time
+    /// up to which all are out, or `None` where there are none.
     ///
     /// They have one time, or are at most [`SORTED`] and still to be sorted by it.
     pub(super) fn take_first(&mut self, mut take: impl FnMut(&[Entry<E>])) -> Option<u64> {

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::engine::Within;
 
-/// What a [`Recorder`] does.
+/// Names an action of a [`Recorder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Happening {
-    /// Schedules two more a span later, and counts down.
+    /// Has two more scheduled a span later, and counts down.
     Branch(u32),
     Leaf(u32),
 }
@@ -18,7 +18,7 @@ enum Happening {
 struct Recorder {
     log: Vec<(u64, Happening)>,
     settled: Vec<u64>,
-    /// Its own times, the earliest last.
+    /// Lists its own times, the earliest last.
     own: Vec<u64>,
     own_log: Vec<u64>,
     unfinished: bool,
@@ -54,7 +54,7 @@ impl Model for Recorder {
         if self.own.last() == Some(&now) {
             self.own.pop();
             self.own_log.push(now);
-            // What it brings happens before the model settles again.
+            // The events that it brings happen before the model settles again.
             scheduler.schedule(Picoseconds(now), Happening::Leaf(100));
             return Ok(Some(Picoseconds(now)));
         }
@@ -112,7 +112,7 @@ fn the_watchdog_asks_at_the_end() {
     assert_eq!(engine.run(&mut model), Err(EngineError::TooLong { now: Picoseconds(3) }));
 }
 
-/// Schedules itself again for ever.
+/// Has itself scheduled again for ever.
 struct Endless;
 
 impl Model for Endless {
@@ -145,7 +145,7 @@ fn the_hook_is_asked_at_each_interval_and_ends_the_run() {
     assert_eq!(asked, [1, 2, 3].map(|times| at(times * INTERVAL)));
 }
 
-/// A model of two parts, each with its own events.
+/// Holds a model of two parts, each with its own events.
 #[derive(Debug, Default)]
 struct Pair {
     parts: [Recorder; 2],

@@ -1,11 +1,11 @@
-//! The lines of equal caches: tags, byte masks, states, data.
+//! Holds the lines of equal caches: tags, byte masks, states, data.
 
 use crate::memory::address::LINE;
 
 /// The tag of a place that is kept for a line on its way.
 const RESERVED: u64 = u64::MAX;
 
-/// The lines of many caches of one size, set-associative, the least recently used replaced.
+/// Holds the lines of many caches of one size, set-associative, the least recently used replaced.
 ///
 /// A place is one way of one set of one cache, as a number.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub struct Lines<L> {
 }
 
 impl<L: Copy + Default> Lines<L> {
-    /// `caches` empty caches of so many bytes and ways.
+    /// Makes `caches` empty caches of `size` bytes and `ways` ways.
     #[must_use]
     pub fn new(caches: u32, size: u64, ways: u32, with_data: bool) -> Self {
         let sets = (size / LINE / u64::from(ways)).max(1);
@@ -134,7 +134,7 @@ impl<L: Copy + Default> Lines<L> {
         self.data.get(place * 64..place * 64 + 64).and_then(|bytes| bytes.try_into().ok())
     }
 
-    /// What the protocol knows of a place.
+    /// Returns the protocol's state of a place.
     #[inline]
     pub fn state(&mut self, place: usize) -> &mut L {
         &mut self.states[place]
@@ -158,7 +158,7 @@ impl<L: Copy + Default> Lines<L> {
         self.tags[places].fill(0);
     }
 
-    /// The places of a cache.
+    /// Returns the places of a cache.
     #[must_use]
     pub fn places(&self, cache: u32) -> std::ops::Range<usize> {
         let each = self.sets as usize * self.ways;

@@ -1,6 +1,6 @@
 //! Which lines are under way to a cache, and who waits for each: miss-status holding registers.
 
-/// No request.
+/// Stands for no request.
 pub const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ struct Entry {
 
 const FREE: Entry = Entry { line: 0, first: NONE, last: NONE, holds: false };
 
-/// The registers of many equal caches, each a small table with open addressing.
+/// Holds the registers of many equal caches, each a small table with open addressing.
 ///
 /// A register holds the requests that wait for its line, a list through the requests themselves:
 /// whoever holds them keeps the links. The request that went out for the line is not of them, since
@@ -28,7 +28,7 @@ pub struct Mshrs {
 }
 
 impl Mshrs {
-    /// Free registers, `capacity` for each of so many caches.
+    /// Makes free registers, `capacity` for each of `caches` caches.
     #[must_use]
     pub fn new(caches: u32, capacity: u32) -> Self {
         let slots = (2 * capacity as usize).next_power_of_two();
@@ -70,8 +70,8 @@ impl Mshrs {
         }
     }
 
-    /// Puts a request behind those that wait for its line, where the line is under way: the one
-    /// that it comes after, or [`NONE`] for the first.
+    /// Puts a request behind those that wait for its line, where the line is under way. Returns the
+    /// request that it comes after, or [`NONE`] for the first.
     #[inline]
     pub fn join(&mut self, cache: u32, line: u64, request: u32) -> Option<u32> {
         let at = self.find(cache, line)?;

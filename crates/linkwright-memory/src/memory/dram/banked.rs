@@ -1,20 +1,21 @@
-//! A channel of HBM2: banks with rows, one bus, refresh.
+//! Models a channel of HBM2, which has banks with rows, one bus, refresh.
 //!
-//! What it represents: an access to a bank's open row reads its columns at once; another row is
-//! closed first and opened, not before it has been open for long enough and what was written is
-//! there, nor more than four rows within a window. All banks share a bus, which carries one burst
-//! after another, and stand still while they are refreshed, which closes their rows. Requests to
-//! one bank keep their order; those to others pass them. What it leaves out: bank groups, the
-//! scheduling of row hits before others, and refresh bank by bank.
+//! An access to a bank's open row reads its columns at once. Another row is closed first and then
+//! opened. A row is not closed before it has been open for long enough and its written data is
+//! there. No more than four rows are opened within a window. All banks share a bus, which carries
+//! one burst after another. They stand still while they are refreshed, which closes their rows.
+//! Requests to one bank keep their order, and those to others pass them. The model leaves out bank
+//! groups, the scheduling of row hits before others, and refresh bank by bank.
 //!
-//! What the controller adds is what an ideal channel takes beyond an access to a closed row.
+//! The controller adds the part of an ideal channel's latency that exceeds an access to a closed
+//! row.
 
 use crate::system::gpus::DramBanks;
 
-/// No row.
+/// Stands for no row.
 const CLOSED: u64 = u64::MAX;
 
-/// A bank of a channel.
+/// Describes a bank of a channel.
 #[derive(Debug, Clone, Copy)]
 struct Bank {
     row: u64,
@@ -27,7 +28,7 @@ struct Bank {
     refreshed: u64,
 }
 
-/// Timings in picoseconds.
+/// Holds timings in picoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Timing {
     activate: u64,
@@ -44,7 +45,7 @@ struct Timing {
     controller: u64,
 }
 
-/// Channels of HBM2.
+/// Holds channels of HBM2.
 #[derive(Debug)]
 pub struct Banked {
     timing: Timing,
@@ -58,7 +59,7 @@ pub struct Banked {
 }
 
 impl Banked {
-    /// So many channels at rest.
+    /// Makes `channels` channels at rest.
     #[must_use]
     pub fn new(of: &DramBanks, latency: u64, cycle: u64, channels: u32) -> Self {
         let time = |cycles: u32| u64::from(cycles) * cycle;

@@ -1,7 +1,7 @@
-//! Memory behind the second level, by channels.
+//! Holds memory behind the second level, by channels.
 //!
-//! What it represents: a channel takes requests as they come. An ideal one takes a request each
-//! cycle, and answers each after the same latency; a banked one is as [`banked`] says.
+//! It represents channels that take requests as they come. An ideal one takes a request each cycle,
+//! and answers each after the same latency. A banked one is as [`banked`] says.
 
 pub(super) mod banked;
 
@@ -14,10 +14,10 @@ use crate::system::gpus::Hierarchy;
 /// How memory is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DramTiming {
-    /// The same latency for every access, one access a cycle.
+    /// Takes the same latency for every access, one access a cycle.
     #[default]
     Ideal,
-    /// Banks, rows, a bus and refresh.
+    /// Has banks, rows, a bus and refresh.
     Hbm2,
 }
 
@@ -26,7 +26,7 @@ impl Named for DramTiming {
     const NAMED: &'static [(&'static str, Self)] = &[("ideal", Self::Ideal), ("hbm2", Self::Hbm2)];
 }
 
-/// The channels of all memories.
+/// Holds the channels of all memories.
 #[derive(Debug)]
 pub struct Channels {
     free: Vec<u64>,
@@ -36,13 +36,13 @@ pub struct Channels {
     banked: Option<Banked>,
     /// Channels of DRAM that each of these is made of.
     parts: u32,
-    /// What each has served.
+    /// Counts the requests that each has served.
     counts: Vec<MemoryCounts>,
 }
 
 impl Channels {
-    /// So many channels, each made of `parts` channels of DRAM, which take a request each in a
-    /// cycle.
+    /// Makes `channels` channels, each made of `parts` channels of DRAM, which take a request each
+    /// in a cycle.
     #[must_use]
     pub fn new(hierarchy: &Hierarchy, timing: DramTiming, channels: u32, parts: u32) -> Self {
         let cycle = hierarchy.cycle.0;

@@ -7,11 +7,11 @@
 use super::incidence::Incidence;
 use super::quotient::quotient;
 
-/// A resource of the components at hand.
+/// Holds the state of one resource of the components that are being filled.
 #[derive(Debug, Clone, Copy, Default)]
 struct Filled {
     visit: u64,
-    /// What fixed flows leave of the capacity.
+    /// Holds the part of the capacity that fixed flows leave free.
     capacity: u128,
     /// The sum of the shares of flows that are not fixed.
     share: u64,
@@ -24,39 +24,39 @@ struct Rated {
     rate: u64,
 }
 
-/// The memory of the computation, kept from one to the next.
+/// Keeps the memory of the computation from one run to the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Filling {
     visit: u64,
     resources: Vec<Filled>,
     flows: Vec<Rated>,
-    /// The slots of the components' flows.
+    /// Lists the slots of the components' flows.
     slots: Vec<u32>,
     /// The components' resources, first all, then those that still have rising flows.
     rising: Vec<u32>,
-    /// Flows with a limit, the lowest last.
+    /// Lists the flows that have a limit, the lowest limit last.
     limited: Vec<(u64, u32)>,
     full: Vec<u32>,
 }
 
 impl Filling {
-    /// For that many resources.
+    /// Makes the memory for a given number of resources.
     pub(super) fn new(resources: usize) -> Self {
         Self { resources: vec![Filled::default(); resources], ..Self::default() }
     }
 
-    /// One resource more.
+    /// Adds one resource.
     pub(super) fn add_resource(&mut self) {
         self.resources.push(Filled::default());
     }
 
-    /// The slots and rates that [`Self::fill`] worked out last.
+    /// Gives the slots and rates that [`Self::fill`] worked out last.
     pub(super) fn rates(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.slots.iter().map(|slot| (*slot, self.flows[*slot as usize].rate))
     }
 
-    /// Works out the rates of the components that hold these flows and resources; where there are
-    /// classes, of each slot, those of the highest class first.
+    /// Works out the rates of the components that hold these flows and resources. Where slots have
+    /// classes, the rates of the highest class come first.
     pub(super) fn fill(
         &mut self,
         incidence: &Incidence,
@@ -95,7 +95,8 @@ impl Filling {
         }
     }
 
-    /// Fixes the rates of one class after the other: what the higher take is gone.
+    /// Sets the rates of one class after the other. A class shares only the capacity that higher
+    /// classes leave.
     fn fill_by_class(&mut self, incidence: &Incidence, classes: &[u8]) {
         let class = |slot: &u32| classes[*slot as usize];
         let mut left: Vec<u8> = self.slots.iter().map(class).collect();
@@ -158,9 +159,9 @@ impl Filling {
         }
     }
 
-    /// Raises the level to where the next resource is full and fixes the flows that meet
-    /// their limits on the way or, where none does, those that the resource stops; returns
-    /// how many. Fixing a flow below a level never lowers that level for the others.
+    /// Raises the level to where the next resource is full and returns how many flows it fixed. It
+    /// fixes the flows that meet their limits on the way. Where none does, it fixes those that the
+    /// resource stops. Fixing a flow below a level never lowers that level for the others.
     fn fix_lowest(&mut self, incidence: &Incidence) -> usize {
         let lowest = self.find_full();
         let mut count = 0;

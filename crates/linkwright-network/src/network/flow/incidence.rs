@@ -9,29 +9,30 @@ use crate::units::Bandwidth;
 /// many parts hold exactly.
 pub(super) const WHOLE_SHARE: u64 = (1 << 16) * 81 * 25 * 7 * 11 * 13 * 17;
 
-/// The most of a flow that crosses one resource: what a switch reads of a GPU and gives back to it
-/// crosses that GPU's links twice, and more where the switch keeps them from their full rate.
+/// Limits the part of a flow that crosses one resource. Data that a switch reads from a GPU and
+/// gives back to it crosses that GPU's links twice. It takes more of them where the switch keeps
+/// them from their full rate.
 pub(super) const MOST_SHARE: f64 = 4.0;
 
-/// One flow's use of one resource.
+/// Describes one flow's use of one resource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Use {
-    /// Index of the resource.
+    /// Gives the index of the resource.
     pub(super) resource: u32,
-    /// Parts of [`WHOLE_SHARE`], at least one.
+    /// Counts parts of [`WHOLE_SHARE`], at least one.
     pub(super) share: u64,
-    /// Where the resource lists this use.
+    /// Says where the resource lists this use.
     place: u32,
 }
 
-/// A resource's mark of one use.
+/// Marks one use at its resource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct User {
-    /// The flow's slot.
+    /// Gives the flow's slot.
     pub(super) slot: u32,
     /// Index among the flow's uses.
     index: u32,
-    /// The use's share.
+    /// Holds the use's share, in parts of [`WHOLE_SHARE`].
     pub(super) share: u64,
 }
 
@@ -42,7 +43,7 @@ struct Resource {
     users: Vec<User>,
 }
 
-/// Both directions of the relation, by index; slots and resources keep their memory.
+/// Holds both directions of the relation, by index. Slots and resources keep their memory.
 #[derive(Debug, Clone)]
 pub(super) struct Incidence {
     resources: Vec<Resource>,
@@ -51,7 +52,7 @@ pub(super) struct Incidence {
 }
 
 impl Incidence {
-    /// Resources without flows.
+    /// Makes resources without flows.
     pub(super) fn new(capacities: &[Bandwidth]) -> Self {
         let resources = Vec::with_capacity(capacities.len());
         let mut incidence = Self { resources, uses: Vec::new(), limits: Vec::new() };
@@ -69,12 +70,12 @@ impl Incidence {
         self.resources.len() - 1
     }
 
-    /// The capacity of a resource, in rates times parts of a share.
+    /// Returns the capacity of a resource, in rates times parts of a share.
     pub(super) fn capacity(&self, resource: u32) -> u128 {
         self.resources[resource as usize].capacity
     }
 
-    /// The sum of the shares of a resource's flows.
+    /// Returns the sum of the shares of a resource's flows.
     pub(super) fn share(&self, resource: u32) -> u64 {
         self.resources[resource as usize].share
     }
@@ -84,7 +85,7 @@ impl Incidence {
         &self.resources[resource as usize].users
     }
 
-    /// The resources of a flow.
+    /// Returns the uses that a flow makes of resources.
     pub(super) fn uses(&self, slot: u32) -> &[Use] {
         &self.uses[slot as usize]
     }

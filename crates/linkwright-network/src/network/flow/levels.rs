@@ -1,17 +1,17 @@
-//! The level of each resource and the rate of each flow, kept right from change to change.
+//! Keeps the level of each resource and the rate of each flow right from change to change.
 //!
-//! A flow's rate is the least of its limit and its resources' levels. A resource's level
-//! follows from its flows' rates: those that are slower, or no faster than their limits
-//! allow, take what they take, and the others share the rest alike, rounded down; where
-//! there are no others, the resource has no level. Progressive filling from nothing fulfils
-//! these conditions, and nothing else does: going upwards, each level depends on lower rates
-//! only. So whatever happened before, levels that agree with all rates are the right ones.
+//! A flow's rate is the least of its limit and its resources' levels. A resource's level follows
+//! from its flows' rates. Flows that are slower, or as fast as their limits allow, keep their
+//! rates. The others share the rest equally, rounded down. Without others, the resource has no
+//! level. Progressive filling from nothing fulfils these conditions, and nothing else does: going
+//! upwards, each level depends on lower rates only. So levels that agree with all rates are the
+//! right ones, whatever happened before.
 //!
-//! After a change the resources that no longer agree are put right from the lowest level up,
-//! as by Dijkstra. What lies below a level is final when its turn comes: so a level that
-//! falls is final at once, and one that rises is looked at again only when rates below its
-//! new height change (Ramalingam and Reps, "An incremental algorithm for a generalization of
-//! the shortest-path problem", 1996).
+//! After a change, the resources that no longer agree are put right from the lowest level up, as in
+//! Dijkstra's algorithm. Everything below a level is final when its turn comes. So a level that
+//! falls is final at once. A level that rises is looked at again only when rates below its new
+//! height change. The method follows Ramalingam and Reps, "An incremental algorithm for a
+//! generalization of the shortest-path problem", 1996.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,13 +19,13 @@ use std::collections::BinaryHeap;
 use super::incidence::{Incidence, User};
 use super::quotient::quotient;
 
-/// The level of a resource that slows no flow, and the limit of a flow without one.
+/// Stands for the level of a resource that slows no flow, and for the limit of a flow without one.
 const NONE: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy)]
 struct Resource {
     level: u64,
-    /// The sum of its flows' rates times their shares.
+    /// Sums its flows' rates times their shares.
     used: u128,
     /// Where its turn comes: the lower level that it ought to have or, where that is higher,
     /// the level that it has. [`NONE`] while level and rates agree.
@@ -36,7 +36,7 @@ struct Resource {
 
 const IDLE: Resource = Resource { level: NONE, used: 0, turn: NONE, open: false };
 
-/// What a flow asks of a resource.
+/// Describes the demand of a flow on a resource.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
     /// The flow's rate if this resource did not slow it.
@@ -46,14 +46,14 @@ struct Demand {
     share: u64,
 }
 
-/// Levels and rates, and the memory of their computation.
+/// Holds levels and rates, and the memory of their computation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Levels {
     resources: Vec<Resource>,
-    /// By slot.
+    /// Holds each flow's rate by its slot.
     rates: Vec<u64>,
     is_changed: Vec<bool>,
-    /// The slots of flows whose rates changed.
+    /// Lists the slots of flows whose rates changed.
     changed: Vec<u32>,
     open: Vec<u32>,
     /// Resources by their turns; one whose turn has changed since is passed over.
@@ -62,7 +62,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// For that many resources without flows.
+    /// Makes levels for a given number of resources without flows.
     pub(super) fn new(resources: usize) -> Self {
         Self { resources: vec![IDLE; resources], ..Self::default() }
     }
@@ -92,7 +92,8 @@ impl Levels {
         self.set_rate(incidence, slot, 0);
     }
 
-    /// A slot whose flow changed its rate since the last call, and that rate; 0 if it ended.
+    /// Takes out a slot whose flow changed its rate since the last call, with that rate. The rate
+    /// is 0 if the flow ended.
     pub(super) fn pop_changed(&mut self) -> Option<(u32, u64)> {
         let slot = self.changed.pop()?;
         self.is_changed[slot as usize] = false;
@@ -130,7 +131,7 @@ impl Levels {
         }
     }
 
-    /// The least of a flow's limit and its levels, but for that of one resource.
+    /// Gives the least of a flow's limit and its levels, leaving out the level of one resource.
     fn allowed(&self, incidence: &Incidence, slot: u32, but: Option<u32>) -> u64 {
         let uses = incidence.uses(slot).iter().map(|each| each.resource);
         let others = uses.filter(|resource| Some(*resource) != but);
@@ -220,8 +221,9 @@ fn demand(incidence: &Incidence, user: &User, rate: u64) -> Demand {
     Demand { rate, met, share: user.share }
 }
 
-/// Whether a level is surely the one that [`fill`] would find: it is the quotient of what
-/// slower flows leave, and they are slower by so much that no lower one can be.
+/// Says whether a level is surely the one that [`fill`] would find. The level must be the quotient
+/// of the capacity that slower flows leave. Those flows must be so far below it that no lower level
+/// is possible.
 fn agrees(incidence: &Incidence, resource: u32, level: u64, demands: &[Demand]) -> bool {
     let (mut left, mut share, mut below) = (incidence.capacity(resource), 0_u64, 0);
     for each in demands {

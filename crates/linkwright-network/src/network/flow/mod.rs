@@ -1,16 +1,16 @@
-//! The flow model: transfers as fluids that share capacities by max-min fairness.
+//! Plays transfers as fluids that share capacities by max-min fairness: the flow model.
 //!
-//! What it represents: each active flow has one rate; a resource carries the sum of its
-//! flows' rates times their shares, and never more than its capacity. The rates are the
-//! max-min fair ones (Bertsekas and Gallager, *Data Networks*, 1992, Section 6.5.2): no flow
-//! can go faster without slowing one that is no faster. What it leaves out: packets, queues,
-//! and the time in which real senders find their rates. Latency is the caller's to add.
+//! Each active flow has one rate. A resource carries the sum of its flows' rates times their
+//! shares, and never more than its capacity. The rates are the max-min fair ones (Bertsekas and
+//! Gallager, *Data Networks*, 1992, Section 6.5.2). No flow can go faster without slowing one that
+//! is no faster. The model leaves out packets, queues, and the time in which real senders find
+//! their rates. The caller adds latency.
 //!
-//! Everything is whole numbers. Rates are multiples of 2^-10 bytes per second and shares
-//! multiples of a denominator that halves, thirds and sixths divide, so that sums do not
-//! depend on their order, equal flows end at the same picosecond, and rates depend only on the
-//! flows that are active, not on what came before. A flow never ends early, and late by
-//! less than one part in 10^12 and one picosecond above rates of 1 GB/s.
+//! Everything is whole numbers. Rates are multiples of 2^-10 bytes per second. Shares are multiples
+//! of a fraction whose denominator halves, thirds and sixths divide. So sums do not depend on their
+//! order, and equal flows end at the same picosecond. Rates depend only on the flows that are
+//! active, not on earlier ones. A flow never ends early. Above rates of 1 GB/s it ends late by less
+//! than one part in 10^12 and one picosecond.
 
 mod completions;
 mod filling;
@@ -37,7 +37,7 @@ const WORK_PER_BYTE: u128 = 1_000_000_000_000 * RATES_PER_BANDWIDTH as u128;
 /// Above this many flows it pays to keep levels; below, to fill a component anew is quicker.
 const MANY_FLOWS: usize = 64;
 
-/// One flow of a [`FlowNetwork`]; those that started earlier compare less.
+/// Names one flow of a [`FlowNetwork`]. Flows that started earlier compare less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId {
     sequence: u64,
@@ -45,8 +45,8 @@ pub struct FlowId {
 }
 
 impl FlowId {
-    /// A small number that no other active flow has, for a caller's flat arrays; always less
-    /// than the largest number of flows that were active at once.
+    /// Gives a small number that no other active flow has, for a caller's flat arrays. It is always
+    /// less than the largest number of flows that were active at once.
     #[must_use]
     pub fn slot(self) -> usize {
         self.slot as usize
@@ -57,14 +57,14 @@ impl FlowId {
 struct Flow {
     sequence: u64,
     active: bool,
-    /// What was left at `settled`, in rates times picoseconds.
+    /// Holds the work left at `settled`, in rates times picoseconds.
     remaining: u128,
     settled: Picoseconds,
     rate: u64,
 }
 
 impl Flow {
-    /// What is left at a time not before `settled`, while the rate stays as it is.
+    /// Gives the work left at a time not before `settled`, while the rate stays as it is.
     fn remaining_at(&self, now: Picoseconds) -> u128 {
         let elapsed = u128::from(now.0 - self.settled.0);
         self.remaining.saturating_sub(elapsed * u128::from(self.rate))
@@ -83,12 +83,12 @@ impl Flow {
     }
 }
 
-/// Active flows over resources of fixed capacity, in simulated time.
+/// Plays active flows over resources of fixed capacity, in simulated time.
 ///
-/// The caller starts flows and takes completions in the order of time. Rates are worked out
-/// when they are asked for, so that any number of starts and ends at one time cost one
-/// computation, and only over the flows that they reach through shared resources; where flows are many, only
-/// over those whose rates change and the resources of these.
+/// The caller starts flows and takes completions in the order of time. Rates are worked out when
+/// they are asked for, so that all starts and ends at one time cost one computation. It covers only
+/// the flows that they reach through shared resources. Where flows are many, it covers only those
+/// whose rates change and the resources of these.
 ///
 /// ```
 /// use linkwright_network::network::FlowNetwork;
@@ -168,16 +168,16 @@ impl FlowNetwork {
         self.flows.len() - self.free_slots.len()
     }
 
-    /// Starts a flow of `bytes` that uses each resource of `route` with that share of its
-    /// rate, from above 0 to 4 (what a switch reads of a GPU and gives back to it crosses that GPU's
-    /// links twice), and goes no faster than `rate_limit`.
+    /// Starts a flow of `bytes` that goes no faster than `rate_limit`. It uses each resource of
+    /// `route` with the given share of its rate, from above 0 to 4. A share may pass 1: data that a
+    /// switch reads from a GPU and gives back to it crosses that GPU's links twice.
     ///
     /// A flow with neither route nor limit takes no time. It is of the lowest class
     /// ([`Self::set_class`]).
     ///
     /// # Panics
-    /// If a resource does not exist, a share is out of its range, or `now` is before the clock or after a completion that
-    /// was not taken.
+    /// If a resource does not exist or a share is out of its range. If `now` is before the clock,
+    /// or after a completion that was not taken.
     pub fn start(
         &mut self,
         route: &[(ResourceId, f64)],
@@ -208,9 +208,9 @@ impl FlowNetwork {
         FlowId { sequence, slot }
     }
 
-    /// Puts a flow into a class: the flows of the highest class take of every resource what they can,
-    /// max-min fairly among each other, those of the next share what is left, and so on. A flow to
-    /// which nothing is left goes as over a resource without capacity.
+    /// Puts a flow into a class. The flows of the highest class take all that they can of every
+    /// resource, max-min fairly among each other. Those of the next class share the rest, and so
+    /// on. A flow that gets nothing goes as over a resource without capacity.
     ///
     /// # Panics
     /// If the flow is not active.
@@ -249,8 +249,8 @@ impl FlowNetwork {
         self.completions.first().filter(|(time, _)| *time != Picoseconds(u64::MAX))
     }
 
-    /// Whether a flow ends at this time, which is not before the clock: rates of flows that have begun since,
-    /// or will begin then, change nothing about that, unless these take no time themselves.
+    /// Says whether a flow ends at this time, which is not before the clock. Flows that have begun
+    /// since, or will begin then, change nothing about that, unless they take no time themselves.
     #[must_use]
     pub fn completes_at(&self, time: Picoseconds) -> bool {
         self.completions.first().is_some_and(|(first, _)| first <= time)
@@ -299,7 +299,7 @@ impl FlowNetwork {
         }
     }
 
-    /// A flow's rate from now on, rounded down to whole bytes per second.
+    /// Returns a flow's rate from now on, rounded down to whole bytes per second.
     ///
     /// # Panics
     /// If the flow is not active.
@@ -308,7 +308,7 @@ impl FlowNetwork {
         Bandwidth(self.active_flow(flow).rate / RATES_PER_BANDWIDTH)
     }
 
-    /// What a flow has yet to carry, rounded up.
+    /// Returns the bytes that a flow has yet to carry, rounded up.
     ///
     /// # Panics
     /// If the flow is not active.
@@ -318,7 +318,7 @@ impl FlowNetwork {
         Bytes(u64::try_from(work.div_ceil(WORK_PER_BYTE)).unwrap_or(u64::MAX))
     }
 
-    /// What the flows over a resource take of it, as rates were last worked out.
+    /// Returns the bandwidth that the flows over a resource use, as rates were last worked out.
     ///
     /// # Panics
     /// If it does not exist.

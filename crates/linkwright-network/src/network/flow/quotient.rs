@@ -6,8 +6,8 @@ const ESTIMABLE: f64 = (1_u64 << 50) as f64;
 /// The quotient rounded down, or the largest number where it does not fit. The divisor is
 /// above zero.
 ///
-/// An estimate in floating point, mended by one either way, takes a fraction of the time of
-/// a division of 128 bits; it is checked by products, so that no rounding can reach a result.
+/// An estimate in floating point, mended by one either way, takes a fraction of the time of a
+/// division of 128 bits. Products check it, so that no rounding can reach a result.
 pub(super) fn quotient(dividend: u128, divisor: u64) -> u64 {
     let (high, low) = ((dividend >> 64) as u64, dividend as u64);
     let estimate = (high as f64 * 2_f64.powi(64) + low as f64) / divisor as f64;
@@ -22,7 +22,7 @@ pub(super) fn quotient(dividend: u128, divisor: u64) -> u64 {
     u64::try_from(dividend / u128::from(divisor)).unwrap_or(u64::MAX)
 }
 
-/// As [`quotient`], rounded up.
+/// Divides as [`quotient`] does, but rounds up.
 pub(super) fn quotient_up(dividend: u128, divisor: u64) -> u64 {
     let down = quotient(dividend, divisor);
     let exact = u128::from(down) * u128::from(divisor) >= dividend;

@@ -1,4 +1,4 @@
-//! The flow model against its definition, a naive solver, and itself from scratch.
+//! Tests the flow model against its definition, a naive solver, and itself from scratch.
 
 use proptest::prelude::*;
 
@@ -113,7 +113,7 @@ fn filled_rates(incidence: &Incidence, resources: usize, slots: &[u32]) -> Vec<u
     rates.into_iter().flatten().collect()
 }
 
-/// One active flow of a run, and what it has carried by the rates it was told.
+/// Holds one active flow of a run, and the work that it has carried by the rates it was told.
 struct Running<'a> {
     id: FlowId,
     transfer: &'a Transfer,
@@ -275,7 +275,7 @@ fn close_scenario() -> impl Strategy<Value = (Vec<Bandwidth>, Vec<Change>)> {
     })
 }
 
-/// What a test does to a network.
+/// Lists the changes that a test makes to a network.
 #[derive(Debug, Clone)]
 enum Change {
     Start(Vec<(ResourceId, f64)>, Option<Bandwidth>),
@@ -408,8 +408,8 @@ fn the_higher_class_takes_what_it_can() {
 }
 
 proptest! {
-    /// With classes, nothing carries more than it can, and no flow of a class is slowed by those of
-    /// lower ones; kept levels give way to them and come back.
+    /// With classes, nothing carries more than it can. Flows of a lower class slow no flow of a
+    /// higher one. Kept levels give way to higher classes and come back.
     #[test]
     fn lower_classes_take_nothing_from_higher_ones(
         (capacities, transfers) in scenario(),

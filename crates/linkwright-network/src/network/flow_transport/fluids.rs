@@ -1,10 +1,11 @@
 //! Large messages: fluids on the ways that their packets would take.
 //!
-//! Adaptive routing sends the packets of one message on many ways. A fluid asks it for some of
-//! them, one after the other, and goes over all, each channel with the part of the ways that cross it.
+//! Adaptive routing sends the packets of one message on many ways. A fluid asks it for a few ways,
+//! one after the other, and goes over all of them. Each channel carries its part of these ways.
 //!
-//! The first switch's buffer holds the end of a message that is slowed on its way: an interface that sends one at
-//! a time begins the next message once no more than that is left, and it has had time to send all.
+//! The first switch's buffer holds the end of a message that is slowed on its way. So an interface
+//! that sends one message at a time need not wait for that end. It begins the next message once no
+//! more than that is left, and it has had time to send all.
 
 use super::{FlowEvent, FlowTransport};
 use crate::engine::Scheduler;
@@ -20,17 +21,17 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 /// On how many ways of an adaptive routing a fluid goes.
 const WAYS: u64 = 8;
 
-/// What a flow carries.
+/// Describes the message that a flow carries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Carried {
     message: MessageIndex,
-    /// The channels of its ways, each with how many of them cross it.
+    /// Lists the channels of its ways, each with how many ways cross it.
     uses: Vec<(ChannelId, u32)>,
-    /// What its source would send on each way.
+    /// Holds the bandwidth at which its source would send on each way.
     rate: u64,
-    /// From its last byte's departure to its arrival.
+    /// Holds the time from its last byte's departure to its arrival.
     behind: u64,
-    /// What the first buffer may hold of it, once the rest is through.
+    /// Gives the bytes that the first buffer may hold of it, once the rest is through.
     held: Bytes,
     /// When its interface has had time to send all of it.
     injected: u64,
@@ -38,11 +39,11 @@ pub(super) struct Carried {
     has_left: bool,
 }
 
-/// What a way takes beside the fluid.
+/// Holds the times that a way takes beside the fluid.
 #[derive(Debug, Clone, Copy)]
 struct Delays {
     latencies: u64,
-    /// Router delays, and what the packets of a message take longer than a fluid.
+    /// Sums router delays and the time that the packets of a message take longer than a fluid.
     others: u64,
 }
 
@@ -101,7 +102,7 @@ impl<R: Routing> FlowTransport<'_, R> {
         reached.0 as f64 / copied.0 as f64
     }
 
-    /// What the way that was found takes beside the fluid.
+    /// Gives the times that the found way takes beside the fluid.
     fn delays(&self, routers: u64, first_packet: u64, by_copy_engine: bool) -> Delays {
         let others = self.settings.router_delay.0.saturating_mul(routers);
         let mut delays = Delays { latencies: 0, others };
@@ -186,20 +187,20 @@ impl<R: Routing> FlowTransport<'_, R> {
             let transfer = &self.outstanding[index];
             let shared = (&self.inside, &mut self.flows);
             if bus.begin((index, flow), transfer, shared, now) {
-                // What asks for it goes the other way first.
+                // The request for the data goes the other way first.
                 carried.behind = carried.behind.saturating_add(latencies);
             }
         }
     }
 
-    /// What an interface sends at most; None of a message within a server.
+    /// Gives the highest bandwidth at which an interface sends; None for a message within a server.
     fn injection(&self, way: Way) -> Option<Bandwidth> {
         let Way::Across { from, .. } = way else { return None };
         let channel = Fabric::injection(from);
         Some(self.fabric?.channels()[channel as usize].bandwidth)
     }
 
-    /// What the first buffer holds of a message at most.
+    /// Gives the most bytes of a message that the first buffer holds.
     fn held_of(&self, size: Bytes) -> Bytes {
         Bytes(self.buffer_size().min(size.0 / 4 * 3))
     }

@@ -12,7 +12,7 @@ use crate::network::transport::MessageIndex;
 use crate::system::fabric::NodeId;
 use crate::units::{Bytes, Picoseconds};
 
-/// A network interface.
+/// Holds the state of one network interface.
 #[derive(Default)]
 pub(super) struct Interface {
     /// How many messages are under way.

@@ -1,4 +1,5 @@
-//! How busy each channel is: what adaptive routing asks, and what fluids leave to trains.
+//! Keeps how busy each channel is. Adaptive routing asks for it, and trains get the bandwidth that
+//! fluids leave.
 
 use crate::network::packet::{ChannelStatistics, PacketSettings, serialisation};
 use crate::network::routing::Load;
@@ -10,13 +11,13 @@ use crate::units::Bandwidth;
 /// `docs/concepts/network.md`.
 const FULL_BUFFERS: u128 = 4;
 
-/// What is on a channel.
+/// Describes the traffic on a channel.
 #[derive(Debug, Clone, Copy)]
 struct Busy {
     bandwidth: Bandwidth,
-    /// Fluids that cross it.
+    /// Counts the fluids that cross it.
     fluids: u32,
-    /// What their sources would send over it.
+    /// Sums the bandwidths at which their sources would send over it.
     offered: u64,
     /// When the trains that wait for it will have gone.
     free: u64,
@@ -45,29 +46,29 @@ impl Channels {
         self.carried.push(ChannelStatistics::default());
     }
 
-    /// What each has carried; a fluid or a train counts as one packet.
+    /// Returns the traffic that each channel has carried. A fluid or a train counts as one packet.
     pub(super) fn carried(&self) -> &[ChannelStatistics] {
         &self.carried
     }
 
-    /// How many fluids cross a channel.
+    /// Counts the fluids that cross a channel.
     pub(super) fn fluids(&self, channel: ChannelId) -> u32 {
         self.busy[channel as usize].fluids
     }
 
-    /// One more way of a fluid crosses a channel, on which its source would send so much.
+    /// Adds one more way of a fluid to a channel. The fluid's source would send on it at `rate`.
     pub(super) fn offer(&mut self, channel: ChannelId, rate: u64) {
         let offered = &mut self.busy[channel as usize].offered;
         *offered = offered.saturating_add(rate);
     }
 
-    /// So much of a fluid goes over a channel.
+    /// Notes that `size` bytes of a fluid go over a channel.
     pub(super) fn begin_fluid(&mut self, channel: ChannelId, size: u64) {
         self.busy[channel as usize].fluids += 1;
         self.carry(channel, size);
     }
 
-    /// A fluid of which so much was offered has ended.
+    /// Notes the end of a fluid that offered `rate` to a channel.
     pub(super) fn end_fluid(&mut self, channel: ChannelId, rate: u64) {
         let busy = &mut self.busy[channel as usize];
         busy.fluids -= 1;
@@ -79,7 +80,7 @@ impl Channels {
         self.busy[channel as usize].free.max(self.now)
     }
 
-    /// A train crosses a channel, its last byte leaving at a time.
+    /// Notes that a train crosses a channel, and that its last byte leaves at `end`.
     pub(super) fn cross(&mut self, channel: ChannelId, size: u64, end: u64) {
         let busy = &mut self.busy[channel as usize];
         busy.free = busy.free.max(end);

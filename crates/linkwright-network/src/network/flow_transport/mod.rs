@@ -1,13 +1,13 @@
-//! The flow model of a fabric: large messages as fluids, small ones as trains of packets.
+//! Plays large messages as fluids and small ones as trains of packets: the flow model of a fabric.
 //!
-//! What it represents: a message that one buffer could hold goes in [trains]: a few
-//! packets that stay together, and wait for one channel after another, first come, first served. A
-//! larger one is a [fluid](fluids) on the ways that its packets would take, and shares
-//! each channel's bandwidth max-min fairly with the others ([`FlowNetwork`]). A network interface
-//! sends as many messages at once as its policy says, and asks it which is the next. Behind the last byte's departure
-//! come the latencies of the way, the delays of its routers, and, under store-and-forward, one
-//! packet's time on each channel but the slowest. What it leaves out: buffers and credits, and so the
-//! trees of full buffers behind a hot spot.
+//! A message that one buffer could hold goes in [trains]: a few packets that stay together. A train
+//! waits for one channel after another, first come, first served. A larger message is a
+//! [fluid](fluids) on the ways that its packets would take. It shares each channel's bandwidth
+//! max-min fairly with the others ([`FlowNetwork`]). A network interface sends as many messages at
+//! once as its policy says, and asks the policy for the next. Behind the last byte's departure come
+//! the latencies of the way and the delays of its routers. Store-and-forward adds one packet's time
+//! on each channel but the slowest. The model leaves out buffers and credits, and so the trees of
+//! full buffers behind a hot spot.
 
 mod fluids;
 mod interfaces;
@@ -34,7 +34,7 @@ use interfaces::Interface;
 use load::Channels;
 use trains::{TrainIndex, Trains};
 
-/// What is to happen in a network of flows, besides their ends.
+/// Lists the events of a network of flows, besides the ends of flows.
 #[derive(Debug, Clone, Copy)]
 pub enum FlowEvent {
     /// A message reaches its network interface.
@@ -49,7 +49,7 @@ pub enum FlowEvent {
     Deliver(MessageIndex),
 }
 
-/// The flow model of a fabric; see the module for what it represents.
+/// Plays a fabric by the flow model; see the module for what it represents.
 pub struct FlowTransport<'a, R> {
     fabric: Option<&'a Fabric>,
     settings: PacketSettings,
@@ -58,20 +58,20 @@ pub struct FlowTransport<'a, R> {
     /// How many messages an interface sends at once.
     turns: usize,
     flows: FlowNetwork,
-    /// What each flow carries, by its slot.
+    /// Describes the message that each flow carries, by its slot.
     of_flow: Vec<Carried>,
     interfaces: Vec<Interface>,
     inside: Insides<'a>,
-    /// The host channels of servers, where the settings tell their classes of traffic apart.
+    /// Holds the host channels of servers, where the settings tell their classes of traffic apart.
     bus: Option<FlowBus>,
-    /// The way of each message between GPUs.
+    /// Holds the way of each message between GPUs.
     outstanding: Outstanding<Way>,
     trains: Trains,
     channels: Channels,
     /// The way of the message that starts, as its channels and as the flow model wants it.
     way: Vec<ChannelId>,
     uses: Vec<(usize, f64)>,
-    /// The channels of all its ways, each with how many of them cross it.
+    /// Lists the channels of all its ways, each with how many ways cross it.
     ways: Vec<(ChannelId, u32)>,
     /// How often a flow has ended, or all of it but what the first buffer holds.
     ended: u64,
@@ -80,7 +80,7 @@ pub struct FlowTransport<'a, R> {
 }
 
 impl<'a, R: Routing> FlowTransport<'a, R> {
-    /// A network at rest at time zero.
+    /// Makes a network at rest at time zero.
     ///
     /// # Errors
     /// Settings out of range, or a server in which a GPU reaches no network interface.
@@ -122,8 +122,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         })
     }
 
-    /// What each channel of the fabric has carried so far, by its index: fluids and trains in place
-    /// of packets, and as the longest queue the most fluids and packets of trains at one time.
+    /// Returns the traffic that each channel of the fabric has carried so far, by its index. It
+    /// counts fluids and trains in place of packets. As the longest queue it gives the most fluids
+    /// and packets of trains at one time.
     #[must_use]
     pub fn statistics(&self) -> Vec<ChannelStatistics> {
         self.channels.carried()[..self.inside.system.fabric_channels()].to_vec()
@@ -162,7 +163,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         u64::from(self.settings.least_buffer()) * self.settings.packet_size.0
     }
 
-    /// A channel's bandwidth and latency, for what copy engines make or for all else.
+    /// Returns a channel's bandwidth and latency, for the traffic of copy engines or for all other
+    /// traffic.
     fn rate_of(&self, channel: ChannelId, by_copy_engine: bool) -> (Bandwidth, Picoseconds) {
         match (self.inside.opened(channel), self.fabric) {
             (Some(opened), _) => {
@@ -225,7 +227,7 @@ impl<R: Routing> Model for FlowTransport<'_, R> {
 
     fn at_rest(&self, now: Picoseconds) -> Result<(), TransportError> {
         self.check()?;
-        // What is still under way would end beyond the last time that is counted.
+        // The flows that are still under way would end beyond the last time that is counted.
         if self.flows.active() > 0 { Err(TransportError::TooLong { now }) } else { Ok(()) }
     }
 }

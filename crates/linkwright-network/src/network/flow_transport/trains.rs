@@ -1,9 +1,9 @@
-//! Small messages: trains of a few packets that stay together.
+//! Plays small messages as trains of a few packets that stay together.
 //!
-//! What it represents: a train waits for each channel behind those that came before, crosses it at
-//! what the fluids there leave, and is ready for the next channel when a switch may pass
-//! its first packet on. Adaptive routing chooses for each train. What it leaves out: that packets of
-//! several trains take turns, and that buffers are full.
+//! A train waits for each channel behind those that came before, and crosses it at the bandwidth
+//! that fluids leave. It is ready for the next channel when a switch may pass its first packet on.
+//! Adaptive routing chooses for each train. The model leaves out that packets of several trains
+//! take turns, and that buffers are full.
 //!
 //! Packet trains as what a network carries: R. Jain and S. Routhier, "Packet Trains: Measurements and a
 //! New Model for Computer Network Traffic", IEEE JSAC 4(6), 1986.
@@ -18,7 +18,7 @@ use crate::network::transport::{DeviceIndex, MessageIndex};
 use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// The most packets of a train: so many of one message go before another one has its turn.
+/// Limits the packets of a train: one message sends no more before another one has its turn.
 const TRAIN_PACKETS: u64 = 4;
 
 pub(super) type TrainIndex = u32;
@@ -26,14 +26,14 @@ pub(super) type TrainIndex = u32;
 /// Where a train is.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// Behind so many channels of its source's server.
+    /// Says that it has the given number of channels of its source's server behind it.
     Leaving(u16),
     Switch(SwitchId),
-    /// Behind so many channels of its destination's server.
+    /// Says that it has the given number of channels of its destination's server behind it.
     Entering(u16),
 }
 
-/// A few packets of one message.
+/// Holds a few packets of one message.
 #[derive(Debug, Clone, Copy)]
 struct Train {
     message: MessageIndex,
@@ -44,7 +44,7 @@ struct Train {
     complete: u64,
 }
 
-/// The trains under way.
+/// Holds the trains under way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trains {
     trains: Vec<Train>,
@@ -67,7 +67,8 @@ impl Trains {
         }
     }
 
-    /// So much of a message arrives at a time; when all of it will have, where no more is to come.
+    /// Notes that `size` bytes of a message arrive at `time`. Returns when all of the message will
+    /// have arrived, once no more is to come.
     fn arrives(&mut self, message: MessageIndex, size: u64, time: u64) -> Option<u64> {
         let (missing, last) = &mut self.messages[message as usize];
         *missing -= size;
@@ -82,7 +83,7 @@ impl<R: Routing> FlowTransport<'_, R> {
         self.bus.is_none() && size <= self.buffer_size()
     }
 
-    /// The most bytes of a train.
+    /// Gives the most bytes of a train.
     pub(super) fn train_size(&self) -> u64 {
         TRAIN_PACKETS.saturating_mul(self.settings.packet_size.0)
     }
@@ -198,7 +199,8 @@ impl<R: Routing> FlowTransport<'_, R> {
         }
     }
 
-    /// A channel of a path within a device's server, if it has so many.
+    /// Gives the channel of a path within a device's server that comes after `behind` others; None
+    /// if the path is shorter.
     fn inner(&self, end: DeviceIndex, path: PathIndex, behind: u16) -> Option<ChannelId> {
         if self.inside.is_of_nodes() {
             return None;
@@ -218,7 +220,7 @@ impl<R: Routing> FlowTransport<'_, R> {
         }
     }
 
-    /// What fluids leave of a channel, and at least as much as one of them has.
+    /// Gives the bandwidth that fluids leave of a channel, at least as much as one of them has.
     fn left_to_trains(&self, channel: ChannelId, bandwidth: Bandwidth) -> Bandwidth {
         match u64::from(self.channels.fluids(channel)) {
             0 => bandwidth,

@@ -8,18 +8,18 @@ use std::collections::VecDeque;
 
 use crate::network::pcie::VIRTUAL_CHANNELS;
 
-/// The credits of one virtual channel.
+/// Holds the credits of one virtual channel.
 #[derive(Debug, Clone, Default)]
 struct Account {
-    /// In the sender's hands.
+    /// Counts the bytes in the sender's hands.
     available: u64,
-    /// On their way back, each with its time, the earliest first.
+    /// Lists the credits on their way back, each with its time, the earliest first.
     returning: VecDeque<(u64, u64)>,
     /// Whether the sender has a packet and too few.
     awaited: bool,
 }
 
-/// The credits of a link's virtual channels.
+/// Holds the credits of a link's virtual channels.
 #[derive(Debug, Clone)]
 pub(super) struct ByteCredits {
     buffer: u64,

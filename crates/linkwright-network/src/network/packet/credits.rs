@@ -2,20 +2,20 @@
 //! channel.
 //!
 //! A credit is back in the sender's hands one link latency after a packet has left the buffer.
-//! Credits under way are not events of their own: they are noted with the time of their
-//! arrival, and counted when the sender next looks. What a departure and a look need lies side
-//! by side, since a large network is bound by how often memory is waited for.
+//! Credits under way are not events of their own: they are noted with the time of their arrival,
+//! and counted when the sender next looks. The fields that a departure and a look need lie side by
+//! side. A large network is bound by how often memory is waited for.
 
 use std::collections::VecDeque;
 
 use crate::system::fabric::ChannelId;
 
-/// The credits of one virtual channel.
+/// Holds the credits of one virtual channel.
 #[derive(Debug, Clone, Default)]
 struct Account {
     /// How many packets the buffer holds.
     depth: u16,
-    /// In the sender's hands.
+    /// Counts the packets' credits in the sender's hands.
     available: u16,
     /// Whether the sender has a packet and no credit.
     awaited: bool,
@@ -27,7 +27,7 @@ struct Account {
     returning: VecDeque<u64>,
 }
 
-/// The credits of every virtual channel of every channel.
+/// Holds the credits of every virtual channel of every channel.
 #[derive(Debug, Clone)]
 pub(super) struct Credits {
     virtual_channels: u32,
@@ -35,7 +35,7 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    /// Those of no channel.
+    /// Makes the credits of no channel.
     pub(super) fn new(virtual_channels: u8) -> Self {
         Self { virtual_channels: u32::from(virtual_channels), accounts: Vec::new() }
     }

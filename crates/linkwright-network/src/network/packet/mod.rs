@@ -1,18 +1,18 @@
-//! The packet model of a network.
+//! Plays a network packet by packet.
 //!
-//! What it represents: messages become packets at a network interface, one at a time, in the
-//! order that a [`nic::NicScheduler`] chooses. Switches keep arriving packets in input buffers,
-//! one for each port and virtual channel, that hold a fixed number of packets; a sender sends
-//! only where it has a credit for a free place. A [`crate::network::Routing`] decides at each
-//! switch where a packet goes, and an [`arbitration::Arbitration`] which of those that wait for
-//! a channel goes first. Within servers messages go over NVLink as wholes, and over the host as
-//! packets: those that leave a server are pulled over it by their network interface.
+//! Messages become packets at a network interface, one at a time, in the order that a
+//! [`nic::NicScheduler`] chooses. Switches keep arriving packets in input buffers, one for each
+//! port and virtual channel. A buffer holds a fixed number of packets, and a sender sends only
+//! where it has a credit for a free place. A [`crate::network::Routing`] decides at each switch
+//! where a packet goes. An [`arbitration::Arbitration`] decides which of those that wait for a
+//! channel goes first. Within servers, messages go over NVLink as wholes, and over the host as
+//! packets. A network interface pulls those that leave a server over the host.
 //!
-//! What it leaves out: errors and retries, the width of a switch's crossbar (any number of
-//! packets may leave one buffer at once, by different channels), and the receiver's side, which
-//! takes what comes.
+//! The model leaves out errors and retries. It leaves out the width of a switch's crossbar: any
+//! number of packets may leave one buffer at once, by different channels. It leaves out the
+//! receiver's side, too, which takes everything that comes.
 //!
-//! Parameters and policies follow the TraceR-CODES study, Sections III and IV.
+//! The source of parameters and policies is the TraceR-CODES study, Sections III and IV.
 
 pub mod arbitration;
 mod buffers;

@@ -1,4 +1,4 @@
-//! The network at work: what it keeps, and what each event does.
+//! Keeps the state of the network at work and handles each event.
 
 mod bus;
 mod commands;
@@ -34,7 +34,7 @@ use crate::system::composition::System;
 use crate::system::fabric::{ChannelId, End, Fabric, FabricChannel};
 use crate::units::Picoseconds;
 
-/// What is to happen in a network of packets.
+/// Lists the events of a network of packets.
 #[derive(Debug, Clone, Copy)]
 pub enum PacketEvent {
     /// A packet is at the far end of its channel, and through the switch's router.
@@ -52,7 +52,7 @@ pub enum PacketEvent {
 /// How far a message is.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
-    /// Bytes of which no packet has been made.
+    /// Counts the bytes that no packet holds yet.
     unsent: u64,
     /// Bytes that have not arrived.
     missing: u64,
@@ -69,8 +69,8 @@ struct State {
     now: u64,
     lines: Vec<Line>,
     credits: Credits,
-    /// Packets that wait for each channel, cross it, or fill the buffer behind it: in an array
-    /// of its own, because adaptive routing asks many channels for each packet.
+    /// Counts the packets that wait for each channel, cross it, or fill the buffer behind it. It is
+    /// an array of its own, because adaptive routing asks many channels for each packet.
     load: Vec<u32>,
 }
 
@@ -80,11 +80,11 @@ impl Load for State {
     }
 }
 
-/// A network of packets; see the [module](super) for what it models.
+/// Plays a network of packets; see the [module](super) for what it models.
 pub struct PacketNetwork<'a, R> {
-    /// The fabric's channels, the first of all.
+    /// Lists the fabric's channels, which come before all others.
     channels: &'a [FabricChannel],
-    /// How many of them join the fabric's ports to it: the first, from and to each in turn.
+    /// Counts the first channels, which join the fabric's ports to it: from and to each in turn.
     of_ports: u32,
     settings: PacketSettings,
     routing: R,
@@ -99,10 +99,10 @@ pub struct PacketNetwork<'a, R> {
     interfaces: Vec<NetworkInterface>,
     /// How many packets of each interface are on their way to it.
     pulled: Vec<u16>,
-    /// The first copy engine of each server at work ([`Self::engine_of`]).
+    /// Gives the first copy engine of each server at work ([`Self::engine_of`]).
     engines: Vec<u32>,
     inside: Insides<'a>,
-    /// The host channels of servers, where the settings tell their classes of traffic apart.
+    /// Holds the host channels of servers, where the settings tell their classes of traffic apart.
     bus: Option<Box<Bus>>,
     outstanding: Outstanding<Progress>,
     /// Keeps the steps of packets, where somebody asks for them.
@@ -112,7 +112,7 @@ pub struct PacketNetwork<'a, R> {
 }
 
 impl<'a, R: Routing> PacketNetwork<'a, R> {
-    /// A network at rest at time zero.
+    /// Makes a network at rest at time zero.
     ///
     /// # Errors
     /// Settings out of range, a routing of more than 32 virtual channels, or a server in which a
@@ -131,7 +131,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     /// of its own ([`MemoryClass`](crate::network::MemoryClass)).
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Fails as [`new`](Self::new) does.
     pub fn for_kernels(
         system: &'a System,
         settings: PacketSettings,
@@ -232,13 +232,13 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         }
     }
 
-    /// What each channel of the fabric has carried so far, by its index.
+    /// Returns the traffic that each channel of the fabric has carried so far, by its index.
     #[must_use]
     pub fn statistics(&self) -> Vec<ChannelStatistics> {
         self.state.lines[..self.channels.len()].iter().map(|line| line.carried).collect()
     }
 
-    /// What each channel of a server that has carried something has carried so far, by its
+    /// Returns the traffic of each channel of a server that has carried something so far, by its
     /// number in the system.
     #[must_use]
     pub fn inside_statistics(&self) -> Vec<(ChannelId, ChannelStatistics)> {
@@ -265,7 +265,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         self.fault.get_or_insert(TransportError::TooLong { now });
     }
 
-    /// What people call a buffer: the channel into it, and its virtual channel.
+    /// Names a buffer for people: by the channel into it, and its virtual channel.
     fn buffer_name(&self, (channel, virtual_channel): (ChannelId, u8)) -> String {
         let ends = match self.inside.opened(channel) {
             None => {
@@ -292,8 +292,8 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             PacketEvent::Arrive(packet) => self.arrive(packet, scheduler),
             PacketEvent::Wake(channel) => {
                 let line = &mut self.state.lines[channel as usize];
-                // An earlier wake may have been scheduled after this one, and done its work; and
-                // a credit of one virtual channel may come while a packet of another crosses.
+                // An earlier wake may have been scheduled after this one, and done its work. And a
+                // credit of one virtual channel may come while a packet of another crosses.
                 if line.wake == self.state.now {
                     line.wake = u64::MAX;
                     self.send_when_free(channel, scheduler);
@@ -305,8 +305,8 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         }
     }
 
-    /// What must hold between any two events: a credit is held for each packet that is in a
-    /// buffer or on its way to it, and for nothing else.
+    /// Says whether credits match packets, as they must between any two events. A credit is held
+    /// for each packet that is in a buffer or on its way to it, and for nothing else.
     pub(super) fn credits_match_packets(&self) -> bool {
         let virtual_channels = usize::from(self.virtual_channels);
         let mut packets = vec![0_u16; self.state.lines.len() * virtual_channels];

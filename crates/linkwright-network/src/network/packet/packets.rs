@@ -6,10 +6,10 @@ use crate::network::routing::PacketRoute;
 use crate::network::transport::MessageIndex;
 use crate::system::fabric::{ChannelId, SwitchId};
 
-/// The place of a packet in the store.
+/// Gives the place of a packet in the store.
 pub(super) type PacketIndex = u32;
 
-/// No packet.
+/// Stands for no packet.
 pub(super) const NO_PACKET: PacketIndex = PacketIndex::MAX;
 
 /// No switch: the packet is on its last channel.
@@ -21,13 +21,13 @@ pub(super) const INSIDE: SwitchId = SwitchId::MAX - 1;
 /// No channel: the packet waits in its source's own memory and fills no buffer.
 pub(super) const AT_SOURCE: ChannelId = ChannelId::MAX - 1;
 
-/// One packet, in a cache line of its own.
+/// Holds one packet, in a cache line of its own.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Packet {
-    /// Its message.
+    /// Gives the index of its message.
     pub(super) message: MessageIndex,
-    /// The packet behind it in its queue, or in the list of free places.
+    /// Gives the packet behind it in its queue, or in the list of free places.
     pub(super) next: PacketIndex,
     /// The last packet of the queue that this one is the first of.
     pub(super) tail: PacketIndex,
@@ -46,13 +46,13 @@ pub(super) struct Packet {
     pub(super) route: PacketRoute,
     /// The port by which it enters that switch.
     pub(super) port: u16,
-    /// Its message's priority.
+    /// Holds its message's priority.
     pub(super) priority: u8,
-    /// Whether it asks for that many bytes, of which it carries none.
+    /// Says whether it asks for its bytes and carries none of them.
     pub(super) request: bool,
 }
 
-/// All packets under way.
+/// Holds all packets under way.
 #[derive(Debug, Clone)]
 pub(super) struct Packets {
     places: Vec<Packet>,

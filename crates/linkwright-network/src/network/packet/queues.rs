@@ -1,5 +1,5 @@
-//! The packets that wait at a switch: for each channel one queue for each virtual channel and
-//! each input port, so that none waits behind another that waits for something else.
+//! Keeps the packets that wait at a switch. Each channel has one queue for each virtual channel and
+//! each input port. So no packet waits behind another that waits for something else.
 
 use std::ops::RangeInclusive;
 
@@ -12,7 +12,7 @@ use crate::units::{Bytes, Picoseconds};
 /// Words of marks in a bank.
 const WORDS: usize = 4;
 
-/// The queues of one channel, numbered by virtual channel, then by input port.
+/// Holds the queues of one channel, numbered by virtual channel, then by input port.
 ///
 /// A mark is set where a packet waits, so that neither an empty queue nor its neighbours have
 /// to be looked at. A bank of more queues than marks shares each mark among as many as needed.
@@ -23,9 +23,9 @@ pub(super) struct Bank {
     first: u32,
     /// How many queues it has.
     slots: u32,
-    /// How many input ports.
+    /// Counts the input ports.
     ports: u16,
-    /// How many queues share a mark, as a power of two.
+    /// Says how many queues share a mark, as a power of two.
     shift: u8,
 }
 
@@ -110,7 +110,7 @@ impl Queues {
         !bank.is_marked(slot) || bank.shift > 0 && self.head(bank, slot) == NO_PACKET
     }
 
-    /// The first queue with a packet, from a slot on.
+    /// Finds the first queue with a packet, from a slot on.
     fn first_from(&self, bank: &Bank, slot: Slot) -> Option<Slot> {
         let mut slot = bank.first_marked(slot)?;
         while self.is_empty(bank, slot) {
@@ -124,7 +124,7 @@ impl Queues {
         self.waiting(bank).map(|(slot, head)| (bank.virtual_channel(slot), head))
     }
 
-    /// The queues of a channel in which packets wait, each with the first of them.
+    /// Gives the queues of a channel in which packets wait, each with its first packet.
     pub(super) fn waiting(&self, bank: &Bank) -> impl Iterator<Item = (Slot, PacketIndex)> {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -136,7 +136,7 @@ impl Queues {
 }
 
 impl Bank {
-    /// The queues of a channel that leaves a switch of so many ports.
+    /// Makes the queues of a channel that leaves a switch with the given number of ports.
     pub(super) fn new(ports: u16, virtual_channels: u8) -> Self {
         let slots = u32::from(ports) * u32::from(virtual_channels);
         let mut shift = 0;
@@ -150,23 +150,23 @@ impl Bank {
     pub(super) const NONE: Self =
         Self { marks: [0; WORDS], first: NOWHERE, slots: 0, ports: 0, shift: 0 };
 
-    /// Whether packets wait nowhere for the channel.
+    /// Says whether the channel has no queues, so that packets wait nowhere for it.
     pub(super) fn is_none(&self) -> bool {
         self.slots == 0
     }
 
-    /// The input port of what comes from the device's own memory or, where a channel leaves an
-    /// interface, of what comes from the fabric: the last.
+    /// Gives the last input port. It is for packets from the device's own memory or, where a
+    /// channel leaves an interface, for packets from the fabric.
     pub(super) fn own_port(&self) -> u16 {
         self.ports - 1
     }
 
-    /// The queue of a virtual channel and an input port.
+    /// Gives the queue of a virtual channel and an input port.
     pub(super) fn slot(&self, virtual_channel: u8, port: u16) -> Slot {
         u32::from(virtual_channel) * u32::from(self.ports) + u32::from(port)
     }
 
-    /// The virtual channel of a queue.
+    /// Gives the virtual channel of a queue.
     pub(super) fn virtual_channel(&self, slot: Slot) -> u8 {
         let ports = u32::from(self.ports);
         // One virtual channel is usual, and a division is slow.

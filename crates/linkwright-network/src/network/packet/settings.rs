@@ -1,4 +1,4 @@
-//! What a packet network is made of, besides its wiring.
+//! Sets the parameters of a packet network, besides its wiring.
 
 use thiserror::Error;
 
@@ -23,7 +23,7 @@ impl Named for Switching {
         &[("store-and-forward", Self::StoreAndForward), ("cut-through", Self::CutThrough)];
 }
 
-/// The parameters of a packet network.
+/// Holds the parameters of a packet network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSettings {
     /// The most that one packet carries.
@@ -37,10 +37,10 @@ pub struct PacketSettings {
     pub nic_delay: Picoseconds,
     /// When a switch may pass a packet on.
     pub switching: Switching,
-    /// What fixes every choice by chance.
+    /// Makes every choice by chance repeatable.
     pub seed: u64,
-    /// The PCIe bus of servers, with classes of traffic; without, host channels take packets of
-    /// `packet_size` in turn, and as much as they are measured to.
+    /// Holds the PCIe bus of servers, with classes of traffic. Without it, host channels take
+    /// packets of `packet_size` in turn, and carry as much as they are measured to.
     pub pcie: Option<PcieSettings>,
 }
 
@@ -53,19 +53,19 @@ pub const MOST_BUFFER_PACKETS: u16 = 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum SettingsError {
-    /// Packets of nothing, or too large.
+    /// Refuses packets of nothing, or too large ones.
     PacketSize {
-        /// The size asked for.
+        /// Holds the size asked for.
         size: Bytes,
     },
-    /// Buffers of nothing, or too large.
+    /// Refuses buffers of nothing, or too large ones.
     Buffer {
-        /// The size asked for.
+        /// Holds the size asked for.
         packets: u16,
     },
     /// A switch with more ports than the model keeps.
     Ports {
-        /// The switch.
+        /// Gives the number of the switch.
         switch: u32,
         /// How many ports it has.
         ports: usize,
@@ -73,15 +73,15 @@ pub enum SettingsError {
     /// Servers in which a message cannot get where it has to.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A setting of the PCIe bus out of its range.
+    /// Refuses a setting of the PCIe bus out of its range.
     Pcie {
-        /// Which.
+        /// Says which setting it is.
         setting: PcieSetting,
-        /// Its value, as written.
+        /// Shows its value, as written.
         value: String,
         /// The least that is possible.
         least: String,
-        /// The most.
+        /// Shows the most that is possible.
         most: String,
     },
     /// More virtual channels than the model keeps.
@@ -122,24 +122,24 @@ impl Diagnose for SettingsError {
 /// A setting of the PCIe bus that is a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PcieSetting {
-    /// [`PcieSettings::payload`].
+    /// Stands for [`PcieSettings::payload`].
     Payload,
-    /// [`PcieSettings::header`].
+    /// Stands for [`PcieSettings::header`].
     Header,
-    /// [`PcieSettings::read_request`].
+    /// Stands for [`PcieSettings::read_request`].
     ReadRequest,
-    /// [`PcieSettings::outstanding_reads`].
+    /// Stands for [`PcieSettings::outstanding_reads`].
     OutstandingReads,
-    /// [`PcieSettings::buffer`].
+    /// Stands for [`PcieSettings::buffer`].
     Buffer,
-    /// [`PcieSettings::bound`].
+    /// Stands for [`PcieSettings::bound`].
     Bound,
-    /// [`PcieSettings::deadline`].
+    /// Stands for [`PcieSettings::deadline`].
     Deadline,
 }
 
 impl PcieSetting {
-    /// Its key in a scenario's `[pcie]`.
+    /// Returns its key in a scenario's `[pcie]`.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -172,7 +172,7 @@ impl PacketSettings {
     }
 }
 
-/// How long a link takes to carry so much: up to the next picosecond.
+/// Returns the picoseconds that a link takes to carry `size` bytes, rounded up.
 #[must_use]
 pub fn serialisation(size: u64, bandwidth: Bandwidth) -> u64 {
     const SECOND: u64 = Picoseconds::SECOND.0;

@@ -1,14 +1,14 @@
-//! What each channel carried.
+//! Counts the traffic of each channel.
 
 use crate::units::Bytes;
 
-/// What one channel carried in a run.
+/// Counts the traffic of one channel in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChannelStatistics {
-    /// How many packets.
+    /// Counts the packets.
     pub packets: u64,
-    /// How much data.
+    /// Counts the bytes of data.
     pub data: Bytes,
-    /// The most packets that waited for it at one time.
+    /// Holds the most packets that waited for it at one time.
     pub longest_queue: u32,
 }

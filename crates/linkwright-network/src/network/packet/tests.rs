@@ -1,4 +1,4 @@
-//! The packet model against theory, and what must hold at every instant.
+//! Tests the packet model against theory, and against conditions that must hold at every instant.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 const BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(4);
 const LATENCY: Picoseconds = Picoseconds(30_000);
-/// Of a packet of 4,096 bytes at 4 GB/s.
+/// Holds the picoseconds of a packet of 4,096 bytes at 4 GB/s.
 const PACKET: u64 = 1_024_000;
 
 fn settings() -> PacketSettings {
@@ -28,7 +28,7 @@ fn settings() -> PacketSettings {
     }
 }
 
-/// A fabric with so many GPUs at each port.
+/// Makes a fabric with a given number of GPUs at each port.
 fn nodes(fabric: Fabric, gpus: u32) -> System {
     let bandwidth = Bandwidth::gigabytes_per_second(8);
     System::of_nodes(fabric, AbstractNode { gpus, nics: 1, bandwidth, latency: Picoseconds(5_000) })
@@ -60,7 +60,7 @@ fn network(
     PacketNetwork::new(system, settings, routing, nic, &TurnByTurn).unwrap()
 }
 
-/// A message between GPUs, of which [`sent`] makes one between devices.
+/// Makes a message between GPUs; [`sent`] makes one between devices from it.
 fn message(source: u32, destination: u32, size: u64, token: u64) -> Message {
     Message::new(source, destination, Bytes(size), token)
 }
@@ -165,8 +165,8 @@ fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
     }
 }
 
-/// Single packets at random times on one link wait as the theory of queues says: in M/D/1
-/// for load over twice one minus load of a service (Pollaczek and Khinchine).
+/// Single packets at random times on one link wait as the theory of queues says. In M/D/1 the wait
+/// is the load over twice one minus the load, in services (Pollaczek and Khinchine).
 #[test]
 fn packets_wait_for_one_link_as_theory_says() {
     const SOURCES: u32 = 256;

@@ -1,4 +1,5 @@
-//! What a command takes on a bus that it has to itself.
+//! Times a command on a bus that it has to itself. It gives the time, the sure bandwidth and the
+//! delay.
 
 use super::settings::PcieSettings;
 use crate::network::packet::serialisation;
@@ -6,20 +7,20 @@ use crate::network::paths::ServerChannel;
 use crate::system::composition::System;
 use crate::units::{Bandwidth, Bytes};
 
-/// A command alone on its way.
+/// Describes a command alone on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) struct Alone {
-    /// From its start to its end.
+    /// Holds the picoseconds from its start to its end.
     pub(in crate::network) time: u64,
-    /// What the slowest link of its way is sure to carry of its data once it goes before all others:
-    /// each other virtual channel gets a packet for each bound on its waiting.
+    /// Holds the bandwidth that the slowest link of its way is sure to give its data once it goes
+    /// before all others. Each other virtual channel gets a packet for each bound on its waiting.
     pub(in crate::network) bandwidth: Bandwidth,
-    /// What its last packet takes besides; among others, one packet of each other virtual channel may
-    /// go before it.
+    /// Holds the further picoseconds that its last packet takes. Among others, one packet of each
+    /// other virtual channel may go before it.
     pub(in crate::network) behind: u64,
 }
 
-/// What a command takes alone, by a path of a server; of a read, with what asks for it.
+/// Describes a command alone on a path of a server. For a read, the time includes its request.
 pub(in crate::network) fn alone_within(
     settings: &PcieSettings,
     system: &System,

@@ -7,19 +7,20 @@ use super::settings::PcieArbitration;
 /// A queue whose first packet could cross the link now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The queue: one for each virtual channel and port, by both in turn.
+    /// Gives the queue. There is one for each virtual channel and port, numbered by both in turn.
     pub slot: Slot,
     /// Since when that packet has been the first.
     pub since: u64,
-    /// What its traffic class is mapped to: the virtual channel, 7 first; above that where its
-    /// deadline would pass.
+    /// Gives the virtual channel that its traffic class is mapped to, 7 first. It lies above that
+    /// where its deadline would pass.
     pub level: u8,
 }
 
 /// The queue that is served; `None` only where there is none.
 ///
-/// By strict priority a packet that has been first of its queue for `bound` goes before all others,
-/// the one that has waited longest first: none waits for longer than that and what is overdue with it.
+/// By strict priority, a packet that has been first of its queue for `bound` goes before all
+/// others. Of several, the one that has waited longest goes first. None waits for longer than that
+/// and the packets that are overdue with it.
 #[must_use]
 pub fn choose(
     arbitration: PcieArbitration,
@@ -63,9 +64,10 @@ mod tests {
         level: u8,
     }
 
-    /// The contract of every arbiter, on a link of some queues to which packets come: it serves one
-    /// whenever there is one, each queue in its order, and no first packet waits for longer than
-    /// `bound` and what else is overdue, in turn without strict priority.
+    /// Asserts the contract of every arbiter, on a link of some queues to which packets come. It
+    /// serves one whenever there is one, and each queue in its order. No first packet waits for
+    /// longer than `bound` and the other overdue packets; without strict priority, queues take
+    /// turns.
     fn assert_contract(arbitration: PcieArbitration, bound: u64, arrivals: &[(usize, u8, u64)]) {
         let mut queues: Vec<Queue> = (0..8).map(|_| Queue::default()).collect();
         let mut memory = ArbiterMemory::default();

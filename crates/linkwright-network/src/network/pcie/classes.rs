@@ -1,4 +1,5 @@
-//! Traffic classes: what a packet on a host channel is told from others by.
+//! Sorts packets on a host channel into traffic classes. It tells them apart by their GPU, and
+//! requests from responses.
 
 use crate::system::composition::{ServerPlace, System};
 use crate::system::server::DeviceId;
@@ -9,28 +10,29 @@ pub const VIRTUAL_CHANNELS: u8 = 8;
 /// How many types of packets there are.
 const TYPES: u32 = 2;
 
-/// What a packet is: its value is the `ID_T` of its traffic class.
+/// Says whether a packet is a request or a response. Its value is the `ID_T` of its traffic class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) enum PacketType {
     /// A write, or what asks for a read.
     Request = 0,
-    /// What was read.
+    /// Carries data that was read.
     Response = 1,
 }
 
-/// The traffic class of packets of a GPU, by its index below its root; responses or requests.
+/// Returns the traffic class of a GPU's packets, by its index below its root, for responses or
+/// requests.
 #[must_use]
 pub const fn traffic_class(gpu: u32, response: bool) -> u32 {
     TYPES * gpu + response as u32
 }
 
-/// The virtual channel of a traffic class: the eighth wraps.
+/// Returns the virtual channel of a traffic class: the eighth wraps.
 #[must_use]
 pub const fn virtual_channel(traffic_class: u32) -> u8 {
     (traffic_class % VIRTUAL_CHANNELS as u32) as u8
 }
 
-/// A GPU's root in its server, and its index below that.
+/// Holds a GPU's root in its server, and its index below that.
 #[derive(Debug, Clone, Copy, Default)]
 struct Below {
     root: u32,
@@ -89,7 +91,7 @@ impl Roots {
         Some((at.server * self.most + below.root, virtual_channel(class)))
     }
 
-    /// The first root of a server.
+    /// Returns the first root of a server.
     pub(in crate::network) fn first(&self, server: u32) -> u32 {
         server * self.most
     }

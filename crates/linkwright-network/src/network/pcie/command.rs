@@ -1,4 +1,5 @@
-//! What a message is on the bus: a command of a class, to be written or read, until some time.
+//! Turns a message into a command on the bus. It has a class, is written or read, and may have a
+//! deadline.
 
 use super::alone::alone_within;
 use super::classes::{PacketType, Roots};
@@ -8,7 +9,7 @@ use crate::network::opened::Insides;
 use crate::network::paths::Way;
 use crate::network::transport::Message;
 
-/// A class of traffic in a server.
+/// Names a class of traffic in a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::network) struct OfServer {
     pub(in crate::network) server: u32,
@@ -19,7 +20,7 @@ pub(in crate::network) struct OfServer {
 /// A message as the bus sees it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::network) struct Command {
-    /// In its source's server and in its destination's; the same within one.
+    /// Holds its class in its source's server and in its destination's; the same within one.
     pub(in crate::network) ends: [OfServer; 2],
     /// Whether copy engines make its packets, with payloads; else interfaces do, or nothing of it
     /// crosses the bus.
@@ -31,14 +32,14 @@ pub(in crate::network) struct Command {
 }
 
 impl Command {
-    /// The roots whose channels it crosses, each once.
+    /// Gives the roots whose channels it crosses, each once.
     pub(in crate::network) fn roots(&self) -> impl Iterator<Item = u32> + use<> {
         let [own, other] = self.ends.map(|it| it.root);
         std::iter::once(own).chain((own != other).then_some(other))
     }
 }
 
-/// What a message is on the bus from now on.
+/// Turns a message into its command on the bus from now on.
 pub(in crate::network) fn command(
     settings: &PcieSettings,
     roots: &Roots,

@@ -1,9 +1,10 @@
-//! What is left of every command, and the virtual channel that each traffic class is mapped to.
+//! Keeps the bytes left of every command, and the virtual channel that each traffic class is mapped
+//! to.
 //!
 //! At each new command the classes below its root are ranked by the bytes that they have left, and
-//! mapped anew: responses to virtual channels 7 to 4, requests to 3 to 0. A command with a deadline is
-//! raised above all of them, with those that are due before it and above it, once what is left of all
-//! these would not be there in time at the bus's bandwidth.
+//! mapped anew. Responses go to virtual channels 7 to 4, requests to 3 to 0. A command with a
+//! deadline can be raised above all of them, with those that are due before it and above it. This
+//! happens once the rest of all these would not be there in time at the bus's bandwidth.
 
 use super::VIRTUAL_CHANNELS;
 use super::command::{Command as OnBus, OfServer};
@@ -16,14 +17,14 @@ const CHANNELS: usize = VIRTUAL_CHANNELS as usize;
 /// The level of the most urgent of the classes whose deadline would pass.
 const RAISED: u8 = 2 * VIRTUAL_CHANNELS - 1;
 
-/// When a command has to be done, and what tells whether it will be.
+/// Says when a command has to be done, and how fast its data gets there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) struct Deadline {
     /// When it is due.
     pub(in crate::network) due: u64,
-    /// What the bus carries of its data.
+    /// Holds the bandwidth that the bus gives its data.
     pub(in crate::network) bandwidth: Bandwidth,
-    /// What its last byte takes besides.
+    /// Holds the further picoseconds that its last byte takes.
     pub(in crate::network) behind: u64,
 }
 
@@ -36,7 +37,7 @@ struct Command {
     deadline: Option<Deadline>,
 }
 
-/// The classes below one root.
+/// Keeps the classes below one root.
 #[derive(Debug, Clone)]
 struct Root {
     commands: Vec<Command>,
@@ -113,7 +114,7 @@ impl Root {
     }
 }
 
-/// The commands under way, by the roots whose channels they cross.
+/// Holds the commands under way, by the roots whose channels they cross.
 #[derive(Debug, Clone)]
 pub(in crate::network) struct Schedule {
     arbitration: PcieArbitration,
@@ -122,7 +123,7 @@ pub(in crate::network) struct Schedule {
 }
 
 impl Schedule {
-    /// One without commands.
+    /// Makes a schedule without commands.
     pub(in crate::network) fn new(settings: &PcieSettings) -> Self {
         Self { arbitration: settings.arbitration, first: settings.first, roots: Vec::new() }
     }
@@ -179,7 +180,7 @@ impl Schedule {
         root.watch();
     }
 
-    /// The commands of a root.
+    /// Gives the messages of a root's commands.
     pub(in crate::network) fn messages(
         &self,
         root: u32,
@@ -199,7 +200,7 @@ impl Schedule {
         self.roots.get(root as usize)?.raised.iter().filter_map(later).min()
     }
 
-    /// So much of a command is there.
+    /// Notes that `bytes` of a command have arrived.
     pub(in crate::network) fn progress(&mut self, message: MessageIndex, root: u32, bytes: u64) {
         let root = &mut self.roots[root as usize];
         let of_message = |command: &&mut Command| command.message == message;
@@ -222,7 +223,7 @@ impl Schedule {
         root.watch();
     }
 
-    /// What a class of a root is mapped to at a time: the higher goes first.
+    /// Gives the level that a class of a root is mapped to at a time: the higher goes first.
     pub(in crate::network) fn level(&self, root: u32, virtual_channel: u8, now: u64) -> u8 {
         if self.arbitration == PcieArbitration::RoundRobin {
             return 0;
@@ -256,7 +257,8 @@ mod tests {
         small.begin(0, (0, 0), 100, None);
         small.begin(1, (0, 2), 50, None);
         small.begin(2, (0, 5), 900, None);
-        // The response first, then the smaller request; what has nothing left comes last.
+        // The response comes first, then the smaller request. A command with nothing left comes
+        // last.
         assert_eq!(levels(&small, 0), [2, 6, 3, 5, 1, 7, 0, 4]);
         small.progress(0, 0, 80);
         assert_eq!(levels(&small, 0)[..3], [2, 6, 3], "nothing is mapped until a command comes");
@@ -278,12 +280,12 @@ mod tests {
         let mut qos = schedule(PcieArbitration::Qos, First::Small);
         qos.begin(0, (0, 0), 100, due(400));
         qos.begin(1, (0, 2), 10, None);
-        // A byte takes a picosecond: what is left takes until 105 after its start.
+        // A byte takes a picosecond: the rest takes until 105 after its start.
         assert_eq!([294, 295].map(|now| qos.level(0, 0, now)), [2, RAISED]);
         assert_eq!(qos.next_raise(0, 0), Some(295));
         qos.progress(0, 0, 40);
         assert_eq!([334, 335].map(|now| qos.level(0, 0, now)), [2, RAISED]);
-        // What is due before it counts, too, and goes before it.
+        // A command that is due before it counts, too, and goes before it.
         qos.begin(2, (0, 4), 20, due(300));
         assert_eq!([274, 275].map(|now| qos.level(0, 4, now)), [2, RAISED]);
         assert_eq!([314, 315].map(|now| qos.level(0, 0, now)), [1, RAISED - 1]);

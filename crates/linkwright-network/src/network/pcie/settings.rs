@@ -1,4 +1,4 @@
-//! What a shared PCIe bus is made of, besides its wiring.
+//! Sets the parameters of a shared PCIe bus, besides its wiring.
 
 use std::num::NonZeroU32;
 
@@ -11,10 +11,10 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 /// Which virtual channel a link serves next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PcieArbitration {
-    /// Each in turn.
+    /// Serves each in turn.
     #[default]
     RoundRobin,
-    /// The one with fewest bytes left first (or most: [`First`]), responses before requests.
+    /// Serves the one with fewest bytes left first (or most: [`First`]), responses before requests.
     Throughput,
     /// As [`Self::Throughput`], but before all those whose deadline would pass.
     Qos,
@@ -26,10 +26,10 @@ impl Named for PcieArbitration {
         &[("round-robin", Self::RoundRobin), ("throughput", Self::Throughput), ("qos", Self::Qos)];
 }
 
-/// Which transfers strict priority prefers.
+/// Says which transfers strict priority prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum First {
-    /// Those with fewest bytes left.
+    /// Puts those with fewest bytes left first.
     #[default]
     Small,
     /// Those with most: a control, which makes all wait.
@@ -42,17 +42,17 @@ impl Named for First {
         &[("small", Self::Small), ("large", Self::Large)];
 }
 
-/// How many bits of a link carry data.
+/// Says how many bits of a link carry data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Encoding {
     /// As the link's generation has it.
     #[default]
     ByGeneration,
-    /// 8 of 10, as PCIe 1 and 2.
+    /// Gives data 8 of 10 bits, as PCIe 1 and 2 do.
     EightOfTen,
-    /// 128 of 130, as PCIe 3 to 5.
+    /// Gives data 128 of 130 bits, as PCIe 3 to 5 do.
     Most,
-    /// All.
+    /// Gives data all bits.
     None,
 }
 
@@ -66,7 +66,7 @@ impl Named for Encoding {
     ];
 }
 
-/// Bits of data and of the line.
+/// Returns the bits of data and the bits on the line that carry them.
 const fn of_generation(kind: LinkKind) -> (u64, u64) {
     match kind {
         LinkKind::Pcie1 | LinkKind::Pcie2 => (8, 10),
@@ -75,26 +75,27 @@ const fn of_generation(kind: LinkKind) -> (u64, u64) {
     }
 }
 
-/// The settings of a shared PCIe bus.
+/// Holds the settings of a shared PCIe bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PcieSettings {
     /// Which virtual channel a link serves next.
     pub arbitration: PcieArbitration,
-    /// Which transfers strict priority prefers.
+    /// Says which transfers strict priority prefers.
     pub first: First,
     /// How long strict priority lets the first packet of a queue wait at most.
     pub bound: Picoseconds,
     /// How long a copy with a deadline may take, in thousandths of its time on an idle bus.
     pub deadline: u32,
-    /// The most data of a packet.
+    /// Limits the data of a packet.
     pub payload: Bytes,
-    /// What a packet carries besides data: its header, framing, sequence number and checksum.
+    /// Counts the bytes that a packet carries besides data: its header, framing, sequence number
+    /// and checksum.
     pub header: Bytes,
     /// The most that one read request asks for.
     pub read_request: Bytes,
     /// The most that a copy engine has asked for and not got.
     pub outstanding_reads: Bytes,
-    /// How many bits of a link carry data.
+    /// Says how many bits of a link carry data.
     pub encoding: Encoding,
     /// The buffer of a port and of what is injected, for each virtual channel.
     pub buffer: Bytes,
@@ -125,13 +126,13 @@ impl Default for PcieSettings {
 /// Counts the data of a packet by which copies were measured, in bytes. Root ports of servers allow no more.
 const MEASURED_PAYLOAD: u64 = 256;
 
-/// The most bytes of a payload or a request: what PCIe has numbers for.
+/// Limits the bytes of a payload or a request to the largest size that PCIe can express.
 const MOST_PAYLOAD: u64 = 4096;
 const MOST_HEADER: u64 = 256;
 const MOST_BUFFER: u64 = 16 << 20;
 /// A million seconds, which is for ever: no packet waits for so long.
 const MOST_BOUND: Picoseconds = Picoseconds(1_000_000_000_000_000_000);
-/// A thousand times.
+/// Limits a deadline to a thousand times, in thousandths.
 const MOST_DEADLINE: u32 = 1_000_000;
 
 impl PcieSettings {
@@ -181,7 +182,7 @@ impl PcieSettings {
         Err(SettingsError::Pcie { setting: PcieSetting::Buffer, value, least, most })
     }
 
-    /// What a packet of so much data takes of a link.
+    /// Returns the bytes that `size` bytes of data take of a link, with headers.
     #[must_use]
     pub fn wire(&self, size: u64) -> u64 {
         size + size.div_ceil(self.payload.0).max(1) * self.header.0
@@ -211,7 +212,7 @@ impl PcieSettings {
         Bandwidth((reached.round() as u64).max(1))
     }
 
-    /// What full packets of a link carry of data in a second.
+    /// Returns the data that full packets carry over a link in a second.
     #[must_use]
     pub(in crate::network) fn data_rate(&self, link: &Link) -> Bandwidth {
         self.data_rate_of(link.kind, link.total_bandwidth())
@@ -224,18 +225,18 @@ impl PcieSettings {
     }
 }
 
-/// So many times a copy's time on an idle bus, in thousandths; None of what no copy can be given,
-/// below a thousandth or above a thousand.
+/// Converts a multiple of a copy's time on an idle bus into thousandths. None where no copy can be
+/// given it: below a thousandth or above a thousand.
 #[must_use]
 pub fn thousandths(times: f64) -> Option<NonZeroU32> {
     let possible = (0.001..=1000.0).contains(&times);
     NonZeroU32::new((times * 1000.0).round() as u32).filter(|_| possible)
 }
 
-/// Whether a copy may take so many thousandths of its time on an idle bus.
+/// Checks that a copy may take this many thousandths of its time on an idle bus.
 ///
 /// # Errors
-/// None at all, or more than a thousand times.
+/// Refuses none at all, or more than a thousand times.
 pub(in crate::network) fn check_deadline(deadline: u32) -> Result<(), SettingsError> {
     if (1..=MOST_DEADLINE).contains(&deadline) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Routes on real machines, and what holds of every route.
+//! Tests routes on real machines, and conditions that hold for every route.
 
 use super::*;
 use crate::system::presets::NAMES;
@@ -81,8 +81,8 @@ fn the_network_is_as_wide_as_its_narrowest_part() {
     }
 }
 
-/// Of every route: what enters a device leaves it, all reaches the end, nothing crosses
-/// another GPU, and the bandwidth is that of the resource that is full first.
+/// Asserts four things of every route. All that enters a device leaves it, and all reaches the end.
+/// Nothing crosses another GPU. The bandwidth is set by the resource that is full first.
 fn assert_conserving(system: &System) {
     let routes = Routes::new(system, |_| 1.0).unwrap();
     let gpus: Vec<usize> = (0..system.gpus()).map(|gpu| system.gpu_device(gpu)).collect();

@@ -64,7 +64,7 @@ impl EqualCostPaths {
     /// Makes the routing of a fabric.
     ///
     /// # Errors
-    /// Nodes that no links join, tables too large, or paths of over 32 links.
+    /// Refuses nodes that no links join, tables that are too large, and paths of over 32 links.
     pub fn new(fabric: &Fabric, seed: u64) -> Result<Self, RoutingError> {
         Ok(Self { paths: AllPaths::new(fabric)?, seed })
     }
@@ -129,7 +129,7 @@ impl LeastLoadedPaths {
     /// Makes the routing of a fabric.
     ///
     /// # Errors
-    /// Nodes that no links join, tables too large, or paths of over 32 links.
+    /// Refuses nodes that no links join, tables that are too large, and paths of over 32 links.
     pub fn new(fabric: &Fabric, random: Random) -> Result<Self, RoutingError> {
         Ok(Self { paths: AllPaths::new(fabric)?, random })
     }

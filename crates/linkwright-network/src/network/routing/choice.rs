@@ -1,4 +1,4 @@
-//! Routing algorithms by name.
+//! Finds routing algorithms by name.
 
 use std::fmt;
 
@@ -83,15 +83,15 @@ pub fn random_of(seed: u64) -> Random {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum RoutingError {
-    /// A routing for another shape of network.
+    /// Refuses a routing for another shape of network.
     WrongShape {
-        /// The routing.
+        /// Names the routing.
         routing: &'static str,
         /// The shape that it is for.
         wanted: &'static str,
-        /// The fabric.
+        /// Names the fabric.
         network: String,
-        /// What would work.
+        /// Names a routing that would work.
         instead: &'static str,
     },
     /// A graph on which no tables can be computed.

@@ -125,7 +125,7 @@ pub fn packets_arrive(kind: &dyn RoutingKind, fabric: &Fabric) -> Result<(), Str
 /// all pairs, under loads of every kind, these waits must order the buffers (Dally and Seitz, 1987).
 ///
 /// # Errors
-/// A cycle of buffers.
+/// Fails with a cycle of buffers that wait for one another.
 pub fn buffers_wait_in_no_cycle(
     kind: &dyn RoutingKind,
     fabric: &Fabric,

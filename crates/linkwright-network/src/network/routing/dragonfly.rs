@@ -1,18 +1,19 @@
-//! Routing in dragonflies.
+//! Chooses the routes of packets in dragonflies.
 //!
-//! Minimal routes take at most one local, one global and one local channel; detours lead over
-//! a third group chosen by chance (Valiant), or over a third switch where both ends are in one
-//! group. Order of the channels, along which every route ascends, for local channels L and
-//! global ones G with their virtual channel behind: L0 G0 L1 G1 L2; for progressive routing,
-//! which may take a second local channel before it leaves its group, L0 L1 G0 L2 G1 L3.
+//! Minimal routes take at most one local, one global and one local channel. Detours lead over a
+//! third group chosen by chance (Valiant), or over a third switch where both ends are in one group.
+//! Every route ascends along an order of the channels. For local channels L and global ones G, with
+//! their virtual channel behind, it is L0 G0 L1 G1 L2. Progressive routing may take a second local
+//! channel before it leaves its group: its order is L0 L1 G0 L2 G1 L3.
 //!
 //! A dragonfly without detours inside its groups goes the direct way there, and one without
 //! weights of hops compares queues as they are. Both is how CODES, with which the TraceR-CODES
 //! study was made, routes its dragonflies.
 //!
-//! Source: Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology",
-//! ISCA 2008 (minimal, Valiant, UGAL-L); Jiang, Kim and Dally, "Indirect Adaptive Routing on
-//! Large Scale Interconnection Networks", ISCA 2009 (progressive); `dragonfly-dally` of CODES,
+//! Minimal, Valiant and UGAL-L routing are from Kim, Dally, Scott and Abts, "Technology-Driven,
+//! Highly-Scalable Dragonfly Topology", ISCA 2008. Progressive routing is from Jiang, Kim and
+//! Dally, "Indirect Adaptive Routing on Large Scale Interconnection Networks", ISCA 2009. A further
+//! source is `dragonfly-dally` of CODES,
 //! <https://github.com/codes-org/codes>, with its default score and threshold.
 
 use crate::engine::Random;
@@ -26,10 +27,10 @@ use crate::diagnostic::Registered;
 /// where hops have weight.
 pub const UGAL_BIAS: u32 = 1;
 
-/// No waypoint or detour.
+/// Stands for no waypoint or detour.
 const NONE: u32 = u32::MAX;
 
-// What a packet's phase holds.
+// A packet's phase holds these bits.
 const GLOBALS: u8 = 0b0011;
 const LOCAL: u8 = 0b0100;
 const DETOURED: u8 = 0b1000;
@@ -43,8 +44,8 @@ struct Walker {
     progressive: bool,
 }
 
-/// A way on from a switch: the waypoint and detour to write into the packet, where it leads
-/// first, and how many channels it takes in all.
+/// Describes a way on from a switch. It holds the waypoint and detour to write into the packet,
+/// where it leads first, and how many channels it takes in all.
 #[derive(Clone, Copy)]
 struct Candidate {
     waypoint: u32,
@@ -58,7 +59,7 @@ impl Walker {
         Some(Self { links: DragonflyLinks::new(fabric)?, random, progressive })
     }
 
-    /// The way over one global channel, or inside the group.
+    /// Finds the way over one global channel, or inside the group.
     fn minimal(&mut self, at: SwitchId, goal: SwitchId) -> Candidate {
         let shape = self.links.shape;
         let (here, there) = (shape.group_of(at), shape.group_of(goal));
@@ -96,8 +97,8 @@ impl Walker {
         Candidate { waypoint: link.link, detour: over, first, length }
     }
 
-    /// The minimal way, unless its queue is longer than the detour's: where hops have weight,
-    /// each times the length of its way, and by more than a bias.
+    /// Takes the minimal way, unless its queue is longer than the detour's by more than a bias.
+    /// Where hops have weight, each queue counts times the length of its way.
     fn balanced(
         &mut self,
         at: SwitchId,
@@ -167,15 +168,15 @@ impl Walker {
     }
 }
 
-/// Always a way over at most one global channel.
+/// Takes always a way over at most one global channel.
 #[derive(Debug, Clone)]
 pub struct DragonflyMinimal(Walker);
 
-/// Always over a third group chosen by chance.
+/// Goes always over a third group chosen by chance.
 #[derive(Debug, Clone)]
 pub struct DragonflyValiant(Walker);
 
-/// The shorter of a minimal way and a detour by the queues at the source's switch (UGAL-L).
+/// Takes the shorter of a minimal way and a detour, by the queues at the source's switch (UGAL-L).
 #[derive(Debug, Clone)]
 pub struct DragonflyUgal(Walker);
 
@@ -185,7 +186,7 @@ pub struct DragonflyUgal(Walker);
 pub struct DragonflyProgressive(Walker);
 
 impl DragonflyMinimal {
-    /// The routing of a dragonfly; `None` for any other shape.
+    /// Makes the routing of a dragonfly; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
         Some(Self(Walker::new(fabric, random, false)?))
@@ -193,7 +194,7 @@ impl DragonflyMinimal {
 }
 
 impl DragonflyValiant {
-    /// The routing of a dragonfly; `None` for any other shape.
+    /// Makes the routing of a dragonfly; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
         Some(Self(Walker::new(fabric, random, false)?))
@@ -201,7 +202,7 @@ impl DragonflyValiant {
 }
 
 impl DragonflyUgal {
-    /// The routing of a dragonfly; `None` for any other shape.
+    /// Makes the routing of a dragonfly; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
         Some(Self(Walker::new(fabric, random, false)?))
@@ -209,7 +210,7 @@ impl DragonflyUgal {
 }
 
 impl DragonflyProgressive {
-    /// The routing of a dragonfly; `None` for any other shape.
+    /// Makes the routing of a dragonfly; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
         Some(Self(Walker::new(fabric, random, true)?))

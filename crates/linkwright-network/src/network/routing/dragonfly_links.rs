@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use crate::engine::Random;
 use crate::system::fabric::{ChannelId, Dragonfly, Fabric, FabricShape, SwitchId};
 
-/// The channels of a dragonfly by the switches and groups that they join.
+/// Finds the channels of a dragonfly by the switches and groups that they join.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DragonflyLinks {
     pub(super) shape: Dragonfly,
@@ -14,22 +14,22 @@ pub(super) struct DragonflyLinks {
 /// A global link, seen from one of the groups that it joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GlobalLink {
-    /// Which of the links to the other group.
+    /// Says which of the links to the other group it is.
     pub(super) link: u32,
-    /// The channel to the other group.
+    /// Gives the channel to the other group.
     pub(super) channel: ChannelId,
     /// The switch that the channel leaves.
     pub(super) owner: SwitchId,
 }
 
 impl DragonflyLinks {
-    /// The links of a dragonfly; `None` for any other shape.
+    /// Finds the links of a dragonfly; `None` for any other shape.
     pub(super) fn new(fabric: &Fabric) -> Option<Self> {
         let FabricShape::Dragonfly(shape) = *fabric.shape() else { return None };
         Some(Self { shape })
     }
 
-    /// A global link from one group to another.
+    /// Returns a global link from one group to another.
     pub(super) fn between(&self, from: u32, to: u32, link: u32) -> GlobalLink {
         let channel = self.shape.global_channel(from, to, link);
         GlobalLink { link, channel, owner: self.shape.global_switch(from, to, link) }

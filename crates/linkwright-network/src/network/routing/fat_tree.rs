@@ -1,8 +1,8 @@
-//! Routing in fat-trees: up to a common ancestor, then down.
+//! Leads packets through fat-trees: up to a common ancestor, then down.
 //!
-//! A packet climbs until its destination lies below and then descends, so that one virtual
-//! channel is free of deadlock: upward channels come before downward ones, lower levels first
-//! on the way up and last on the way down.
+//! A packet climbs until its destination lies below, and then descends. So one virtual channel is
+//! free of deadlock: upward channels come before downward ones. Lower levels come first on the way
+//! up and last on the way down.
 
 use crate::engine::Random;
 use crate::system::fabric::{
@@ -24,7 +24,7 @@ struct Channels {
     count: u32,
 }
 
-/// A packet's way from one switch.
+/// Describes a packet's way from one switch.
 enum Way {
     /// Any of these leads up.
     Up(Channels, FatTreeLevel),
@@ -32,7 +32,7 @@ enum Way {
     Down(Channels),
 }
 
-/// Which channels lead up and down from each switch.
+/// Says which channels lead up and down from each switch.
 #[derive(Debug, Clone)]
 struct Levels {
     tree: FatTree,
@@ -83,18 +83,18 @@ impl Levels {
 
 /// Destination-mod-k: every packet to one node takes the same way down.
 ///
-/// The leaf's upward channel is the destination modulo their number; the aggregate's is the
-/// destination divided by that number, modulo its own (Gomez et al., "Deterministic versus
-/// Adaptive Routing in Fat-Trees", IPDPS workshops 2007). Of parallel links down it takes the
-/// one that mirrors the link up: those who come to a switch have their number's lowest digits
-/// in common, so that the number itself would choose one link for all of them.
+/// The leaf's upward channel is the destination modulo their number. The aggregate's is the
+/// destination divided by that number, modulo its own (Gomez et al., "Deterministic versus Adaptive
+/// Routing in Fat-Trees", IPDPS workshops 2007). Of parallel links down it takes the one that
+/// mirrors the link up. Destinations whose packets come to one switch have their number's lowest
+/// digits in common. So the number itself would choose one link for all of them.
 #[derive(Debug, Clone)]
 pub struct FatTreeStatic {
     levels: Levels,
 }
 
 impl FatTreeStatic {
-    /// The routing of a fat-tree; `None` for any other shape.
+    /// Makes the routing of a fat-tree; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric) -> Option<Self> {
         Some(Self { levels: Levels::new(fabric)? })
@@ -186,7 +186,7 @@ pub struct FatTreeAdaptive {
 }
 
 impl FatTreeAdaptive {
-    /// The routing of a fat-tree; `None` for any other shape.
+    /// Makes the routing of a fat-tree; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
         Some(Self { levels: Levels::new(fabric)?, random })

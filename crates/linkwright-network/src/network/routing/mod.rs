@@ -1,4 +1,4 @@
-//! Which way packets go.
+//! Decides which way packets go.
 //!
 //! A [`Routing`] decides at every switch by which channel a packet leaves and which virtual
 //! channel it takes there. Each implementation is free of deadlock by the order of its virtual
@@ -44,10 +44,10 @@ pub use torus::{DIMENSION_ORDER, TorusDimensionOrder};
 use super::transport::Message;
 use crate::system::fabric::{ChannelId, NodeId, SwitchId};
 
-/// What a packet carries along for its routing.
+/// Travels with a packet and holds the state of its routing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRoute {
-    /// Where it started.
+    /// Says where it started.
     pub source: NodeId,
     /// Where it goes.
     pub destination: NodeId,
@@ -59,7 +59,7 @@ pub struct PacketRoute {
     pub phase: u8,
     /// How many switches it has left so far.
     pub hops: u8,
-    /// The virtual channel in which it came.
+    /// Gives the virtual channel in which it came.
     pub virtual_channel: u8,
 }
 
@@ -77,13 +77,13 @@ impl PacketRoute {
 pub struct Hop {
     /// By which channel it leaves.
     pub channel: ChannelId,
-    /// In which virtual channel, from zero.
+    /// Gives the virtual channel in which it goes on, from zero.
     pub virtual_channel: u8,
 }
 
 /// How busy the channels of a switch are, which adaptive routing asks.
 pub trait Load {
-    /// The packets that wait for a channel, cross it, or fill the buffer behind it.
+    /// Counts the packets that wait for a channel, cross it, or fill the buffer behind it.
     fn queued(&mut self, channel: ChannelId) -> u32;
 }
 
@@ -92,7 +92,7 @@ pub trait Routing {
     /// How many virtual channels each channel needs.
     fn virtual_channels(&self) -> u8;
 
-    /// Whether packets of one connection arrive in the order of their departure.
+    /// Says whether packets of one connection arrive in the order of their departure.
     fn in_order(&self) -> bool;
 
     /// Notes on a packet that leaves its source what it has to know of its message: the devices at its

@@ -1,12 +1,12 @@
-//! One way to each destination, of the many that tables allow.
+//! Chooses one way to each destination, of the many that tables allow.
 //!
-//! Destinations are taken one after another. Each gets the paths, one from every switch, that
-//! cross the channels which carry the fewest paths so far, added up along the path; then the
-//! channels count the paths of all nodes that come to them. Passes follow: each takes the paths to one
-//! destination after another away and lays them anew, where a channel costs the square of its load. The
-//! pass whose most loaded channel carries least is kept. A choice by the destination's number
-//! would repeat itself from switch to switch: those whose packets come to a switch have the
-//! remainder in common by which it would choose, and take one of its channels all.
+//! Destinations are taken one after another. Each gets one path from every switch. The paths cross
+//! the channels that carry the fewest paths so far, added up along the path. Then the channels
+//! count the paths of all nodes that come to them. Passes follow. Each takes away the paths to one
+//! destination after another and lays them anew, where a channel costs the square of its load. The
+//! pass whose most loaded channel carries least is kept. A choice by the destination's number would
+//! repeat itself from switch to switch. The destinations whose packets come to a switch have in
+//! common the remainder by which it would choose. They would all take one of its channels.
 //!
 //! Source: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand
 //! Networks", HOTI 2009, with the fewest links first, as the tables have it.
@@ -20,7 +20,7 @@ const MOST_ENTRIES: u64 = 1 << 23;
 const MOST_PASSES: u64 = 8;
 const MOST_LAID: u64 = 1 << 22;
 
-/// The channel that packets for each node take from each switch.
+/// Holds the channel that packets for each node take from each switch.
 #[derive(Debug, Clone)]
 pub(super) struct Paths {
     switches: u32,
@@ -30,19 +30,19 @@ pub(super) struct Paths {
     next: Vec<ChannelId>,
 }
 
-/// The search for the ways to one node after another.
+/// Searches for the ways to one node after another, and holds the state of the search.
 struct Search<'a> {
     fabric: &'a Fabric,
     tables: &'a RoutingTables,
     /// How many nodes each switch has.
     nodes: Vec<u64>,
-    /// How many paths cross each channel so far.
+    /// Counts the paths that cross each channel so far.
     load: Vec<u64>,
-    /// How many ways to the node come by each switch.
+    /// Counts the ways to the node that come by each switch.
     flow: Vec<u64>,
-    /// How many paths cross the channels from each switch to the node.
+    /// Counts the paths that cross the channels from each switch to the node.
     cost: Vec<u64>,
-    /// The switches on the ways to the node, those nearer to it before others.
+    /// Lists the switches on the ways to the node, those nearer to it before others.
     order: Vec<SwitchId>,
     seen: Vec<bool>,
 }
@@ -98,7 +98,7 @@ impl Paths {
         &mut self.next[row as usize * switches..][..switches]
     }
 
-    /// The channel from a switch towards a node of another one.
+    /// Returns the channel from a switch towards a node of another one.
     pub(super) fn next(&self, at: SwitchId, destination: NodeId) -> ChannelId {
         let row = self.row_of_node[destination as usize] as usize;
         self.next[row * self.switches as usize + at as usize]
@@ -178,8 +178,8 @@ impl<'a> Search<'a> {
         (self.load.iter().copied().max().unwrap_or(0), squares.sum())
     }
 
-    /// Puts the switches on the ways to a node into an order in which each comes behind all
-    /// that its channels lead to; the goal is not among them.
+    /// Puts the switches on the ways to a node into an order. Each comes behind all switches that
+    /// its channels lead to; the goal is not among them.
     fn sort(&mut self, node: NodeId, goal: SwitchId) {
         self.order.clear();
         self.seen.fill(false);

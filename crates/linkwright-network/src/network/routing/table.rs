@@ -1,10 +1,9 @@
-//! Routing by tables: on shortest paths of any graph, or by tables that somebody wrote.
+//! Sends packets by tables: on shortest paths of any graph, or by tables that somebody wrote.
 //!
-//! One channel serves each destination at each switch, always the same; where a table allows
-//! several, destinations are spread over them as evenly as [`Paths`] can. Order of the virtual
-//! channels: a packet enters the next one at every hop, so that none is entered twice and no
-//! cycle of buffers can close; a table needs as many as its longest path has links between
-//! switches.
+//! One channel serves each destination at each switch, always the same. Where a table allows
+//! several, destinations are spread over them as evenly as [`Paths`] can. A packet enters the next
+//! virtual channel at every hop. So it enters none twice, and no cycle of buffers can close. A
+//! table needs as many virtual channels as its longest path has links between switches.
 
 use crate::system::fabric::{Fabric, RoutingTables, SwitchId};
 
@@ -12,13 +11,13 @@ use super::paths::Paths;
 use super::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingError, RoutingKind};
 use crate::diagnostic::Registered;
 
-/// The most virtual channels, and so the most links of a path.
+/// Limits the virtual channels, and so the links of a path.
 const MOST_HOPS: u32 = 32;
 
-/// Paths that tables name.
+/// Follows paths that tables name.
 #[derive(Debug, Clone)]
 pub struct TableRouting {
-    /// The switch of each node.
+    /// Gives the switch of each node.
     switch_of: Vec<SwitchId>,
     paths: Paths,
     virtual_channels: u8,
@@ -28,7 +27,7 @@ impl TableRouting {
     /// Follows tables of this fabric.
     ///
     /// # Errors
-    /// Paths of over 32 links.
+    /// Refuses paths of over 32 links.
     pub fn new(fabric: &Fabric, tables: &RoutingTables) -> Result<Self, RoutingError> {
         let hops = tables.longest();
         short_enough(hops)?;
@@ -41,7 +40,7 @@ impl TableRouting {
     /// Follows the paths of fewest links.
     ///
     /// # Errors
-    /// Nodes that no links join, tables too large, or paths of over 32 links.
+    /// Refuses nodes that no links join, tables that are too large, and paths of over 32 links.
     pub fn shortest(fabric: &Fabric) -> Result<Self, RoutingError> {
         Self::new(fabric, &shortest_tables(fabric)?)
     }
@@ -68,7 +67,7 @@ impl RoutingKind for ShortestPath {
 /// Makes the tables of all paths of fewest links.
 ///
 /// # Errors
-/// Nodes that no links join, tables too large, or paths of over 32 links.
+/// Refuses nodes that no links join, tables that are too large, and paths of over 32 links.
 pub(super) fn shortest_tables(fabric: &Fabric) -> Result<RoutingTables, RoutingError> {
     // Tables of a long ring fill a gigabyte before they tell that they are of no use.
     short_enough(RoutingTables::least_longest(fabric))?;

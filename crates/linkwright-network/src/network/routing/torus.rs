@@ -1,29 +1,29 @@
-//! Dimension-order routing in tori.
+//! Leads packets through tori by dimension order.
 //!
-//! A packet corrects its first dimension, then the next, always the shorter way round. Order
-//! of the virtual channels: dimensions in their order; within one, virtual channel 0 before
-//! the wrap-around link and 1 from it on (Dally and Seitz, "Deadlock-Free Message Routing in
-//! Multiprocessor Interconnection Networks", 1987).
+//! A packet corrects its first dimension, then the next, always the shorter way round. The virtual
+//! channels follow the order of the dimensions. Within one, virtual channel 0 serves before the
+//! wrap-around link and 1 from it on. This order is from Dally and Seitz, "Deadlock-Free Message
+//! Routing in Multiprocessor Interconnection Networks", 1987.
 
 use crate::system::fabric::{ChannelId, End, Fabric, FabricShape, SwitchId};
 
 use super::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingError, RoutingKind};
 use crate::diagnostic::Registered;
 
-/// Dimension by dimension, the shorter way round.
+/// Goes dimension by dimension, the shorter way round.
 ///
-/// Of ways of equal length, those from even places go upward and those from odd ones downward,
-/// so that both directions carry as much; the choice is fixed, and packets stay in order.
+/// Where both ways are equally long, packets from even places go upward and those from odd ones
+/// downward. So both directions carry as much. The choice is fixed, and packets stay in order.
 #[derive(Debug, Clone)]
 pub struct TorusDimensionOrder {
     dimensions: Vec<u32>,
     nodes_per_switch: u32,
-    /// Per switch and dimension, the channels upward and downward.
+    /// Holds the channels upward and downward, per switch and dimension.
     neighbours: Vec<[ChannelId; 2]>,
 }
 
 impl TorusDimensionOrder {
-    /// The routing of a torus; `None` for any other shape.
+    /// Makes the routing of a torus; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric) -> Option<Self> {
         let FabricShape::Torus(torus) = fabric.shape() else { return None };

@@ -8,8 +8,8 @@
 //!
 //! It leaves out software at both ends, and messages that wait for others.
 //!
-//! Source: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004,
-//! sections 23.1 and 24.2: open loops, warm-up, measurement and drain.
+//! Open loops, warm-up, measurement and drain are from W. J. Dally and B. Towles, "Principles and
+//! Practices of Interconnection Networks", 2004, sections 23.1 and 24.2.
 
 mod pattern;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Who sends to whom: the patterns by which networks are compared.
 //!
-//! Source: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004,
-//! section 3.2, and for dragonflies J. Kim, W. J. Dally, S. Scott and D. Abts, "Technology-Driven,
-//! Highly-Scalable Dragonfly Topology", ISCA 2008, section 5.
+//! The patterns are from W. J. Dally and B. Towles, "Principles and Practices of Interconnection
+//! Networks", 2004, section 3.2. Those for dragonflies are from J. Kim, W. J. Dally, S. Scott and
+//! D. Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008, section 5.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
@@ -124,7 +124,7 @@ impl Destinations {
     /// with a free rank takes its place.
     ///
     /// # Errors
-    /// Fewer than two ranks.
+    /// Refuses fewer than two ranks.
     pub fn adversarial_at(places: &Places<'_>) -> Result<Self, Diagnosis> {
         let Places { fabric, nodes } = *places;
         let count = nodes.len();

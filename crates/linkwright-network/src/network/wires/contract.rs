@@ -1,10 +1,10 @@
-//! The same traffic over these links and over the packet network, on a star.
+//! Compares the same traffic over these links and over the packet network, on a star.
 //!
-//! Both carry one message after another, at a rate and with a latency. What differs: the packet
-//! network has credits for places in a switch's buffers and an arbiter for those that wait there,
-//! these links a queue without end. So times are the same while credits last, message by message
-//! where the arbiter takes the oldest first, and as a whole whichever waits first; where buffers
-//! are small, who waits at a source comes later.
+//! Both carry one message after another, at a rate and with a latency. They differ in their queues.
+//! The packet network has credits for places in a switch's buffers and an arbiter for the packets
+//! that wait there. These links have an endless queue. So times are the same while credits last.
+//! They agree message by message where the arbiter takes the oldest first, and as a whole whichever
+//! waits first. Where buffers are small, a message that waits at its source comes later.
 
 use proptest::prelude::*;
 
@@ -22,14 +22,14 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 const PORTS: u32 = 6;
 const CYCLE: u64 = 1_000;
-/// A byte a cycle.
+/// Carries a byte a cycle.
 const BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(1);
 const LATENCY: u64 = 5 * CYCLE;
 const SWITCH: u64 = 140 * CYCLE;
-/// Of a response with a line.
+/// Counts the bytes of a response with a line.
 const SIZE: u64 = 68;
 
-/// What is sent, from port to port, when, and how many bytes.
+/// Describes a message that is sent: from which port, to which, when, and how many bytes.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     from: u32,
@@ -38,7 +38,7 @@ struct Sent {
     size: u64,
 }
 
-/// These links, from each port to each over a switch.
+/// Joins each port to each by these links, over a switch.
 struct Star<'t> {
     links: Wires,
     traffic: &'t [Sent],
@@ -101,7 +101,7 @@ fn lean(traffic: &[Sent]) -> Vec<u64> {
     star.delivered
 }
 
-/// When each is delivered by the packet network, whose buffers hold so many.
+/// Says when the packet network delivers each message, given the size of its buffers.
 fn packets(
     traffic: &[Sent],
     buffer_packets: u16,
@@ -146,7 +146,7 @@ fn at_port(traffic: &[Sent], delivered: &[u64], port: u32) -> Vec<u64> {
     times
 }
 
-/// Messages of one size, no two of which are sent at one time.
+/// Makes messages of one size, each sent at a time of its own.
 fn equal_messages() -> impl Strategy<Value = Vec<Sent>> {
     let message = (0..PORTS, 1..PORTS, 1..60 * CYCLE);
     prop::collection::vec(message, 1..200).prop_map(|drawn| {

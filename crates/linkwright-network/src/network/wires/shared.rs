@@ -24,7 +24,7 @@ pub struct SharedWays {
 /// Gives the ways of GPUs, by their numbers, to a memory that they share; None where one of them has none.
 ///
 /// # Errors
-/// GPUs of several servers.
+/// Refuses GPUs of several servers.
 ///
 /// # Panics
 /// If a GPU does not exist, or there is none.

@@ -16,11 +16,11 @@
 //! }
 //! ```
 //!
-//! A label is optional and a letter with letters, digits and `_` behind it. A statement ends
-//! with its line. `l2 requires l1`: *l2* starts once *l1* is complete; `l2 irequires l1`: once
-//! it has started. What is left out is 0: the tag, the `cpu`, the `nic`. A receive `from -1`
-//! takes any sender and `tag -1` any tag. `//` starts a comment to the end of the line, and
-//! `/*` one up to `*/`. Times are whole nanoseconds unless [`Options`] say otherwise.
+//! A label is optional and a letter with letters, digits and `_` behind it. A statement ends with
+//! its line. `l2 requires l1`: *l2* starts once *l1* is complete; `l2 irequires l1`: once it has
+//! started. A tag, `cpu` or `nic` that is left out is 0. A receive `from -1` takes any sender and
+//! `tag -1` any tag. `//` starts a comment to the end of the line, and `/*` one up to `*/`. Times
+//! are whole nanoseconds unless [`Options`] say otherwise.
 //!
 //! **Reading.** Stricter than `txt2bin` where that goes on silently: labels are unique in
 //! their rank, every rank has one block, and peers exist. `calc 0`, which GOAL's writers use to
@@ -49,7 +49,7 @@ use crate::units::Picoseconds;
 /// How GOAL's numbers are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The unit of `calc`.
+    /// Holds the unit of `calc`.
     pub time_unit: Picoseconds,
 }
 

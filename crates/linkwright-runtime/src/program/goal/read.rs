@@ -1,4 +1,4 @@
-//! From GOAL text to a program.
+//! Reads a program from GOAL text.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,9 +15,9 @@ use crate::units::{Bytes, Picoseconds};
 /// The program of a GOAL text; `file` is its name, in errors and as the program's name.
 ///
 /// # Errors
-/// A text that is no GOAL, labels that are missing or given twice, ranks that are missing or
-/// have two blocks, peers that do not exist, numbers that are too large, and operations that
-/// wait for each other in a circle.
+/// Refuses a text that is no GOAL, and labels that are missing or given twice. Refuses ranks that
+/// are missing or have two blocks, peers that do not exist, and numbers that are too large. Refuses
+/// operations that wait for each other in a circle.
 ///
 /// ```
 /// use linkwright_runtime::program::goal::{Options, read};
@@ -77,12 +77,12 @@ struct Parser<'a> {
     ranks: u32,
 }
 
-/// What one rank does, as far as read.
+/// Holds the operations of one rank, as far as read.
 #[derive(Default)]
 struct Block<'a> {
     operations: Vec<Operation>,
     labels: BTreeMap<&'a str, u32>,
-    /// Which operation waits for what; both by their place in the text.
+    /// Says which operation waits for which; both by their place in the text.
     waits: Vec<Vec<Dependency>>,
     /// The processor that its calculations name, and the interface that its messages do.
     places: [Option<u8>; 2],
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
         Ok(tag)
     }
 
-    /// The statements up to the closing brace.
+    /// Reads the statements up to the closing brace.
     fn block(&mut self) -> Result<RankProgram, InputError> {
         let mut block = Block::default();
         loop {
@@ -286,7 +286,7 @@ impl<'a> Parser<'a> {
         Ok(Operation::Compute { duration: Picoseconds(duration) })
     }
 
-    /// A message behind its amount, and the piece behind it.
+    /// Reads a message behind its amount, and the piece behind it.
     fn message(&mut self, sends: bool, size: Bytes) -> Result<(Operation, Token<'a>), InputError> {
         let token = self.next()?;
         self.expect_word(token, "b", "write the size as in `10b`")?;
@@ -359,7 +359,8 @@ impl<'a> Parser<'a> {
         Ok(token)
     }
 
-    /// The rank's program: operations in the text's order, but behind what they wait for.
+    /// Builds the rank's program: operations in the text's order, but each behind those that it
+    /// waits for.
     fn sorted(&self, block: &Block, end: Token) -> Result<RankProgram, InputError> {
         let count = block.operations.len();
         let awaited = |dependency: &Dependency| {

@@ -1,4 +1,4 @@
-//! What is written is read back, and what is wrong has its place.
+//! Tests that written text is read back, and that errors name their place.
 
 use proptest::prelude::*;
 

@@ -1,19 +1,19 @@
-//! GOAL text in pieces.
+//! Splits GOAL text into pieces.
 
 use crate::diagnostic::{InputError, Position};
 
-/// A piece of the text.
+/// Names the kinds of pieces of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind<'a> {
-    /// A letter and letters, digits and `_`.
+    /// Is a letter and letters, digits and `_`.
     Word(&'a str),
-    /// Digits, perhaps with a `-` before them.
+    /// Is digits, perhaps with a `-` before them.
     Number(&'a str),
-    /// `:`, `{` or `}`.
+    /// Is `:`, `{` or `}`.
     Mark(char),
-    /// The end of a line.
+    /// Ends a line.
     NewLine,
-    /// The end of the text.
+    /// Ends the text.
     End,
 }
 
@@ -25,7 +25,7 @@ pub struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// What stands there, for an error.
+    /// Shows the text that stands there, for an error.
     pub fn text(&self) -> String {
         match self.kind {
             Kind::Word(text) | Kind::Number(text) => text.to_owned(),
@@ -57,7 +57,7 @@ impl<'a> Tokens<'a> {
         Self { file, rest: text, position: Position { line: 1, column: 1 } }
     }
 
-    /// Takes the first so many bytes.
+    /// Takes the first `length` bytes.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -92,7 +92,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The next piece.
+    /// Reads the next piece.
     pub fn next(&mut self) -> Result<Token<'a>, InputError> {
         self.skip()?;
         let position = self.position;

@@ -1,4 +1,4 @@
-//! From a program to GOAL text.
+//! Writes a program as GOAL text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,30 +22,30 @@ pub enum WriteError {
     /// A collective that cannot be lowered.
     #[error(transparent)]
     Lowering(#[from] LoweringError),
-    /// A receive of any tag in a program with several communicators, or with collectives.
+    /// Refuses a receive of any tag in a program with several communicators, or with collectives.
     AnyTag {
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
     },
     /// A tag that stands for any in LogGOPSim.
     Tag {
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The tag.
+        /// Gives the tag.
         tag: Tag,
     },
     /// An operation that GOAL has no words for.
     NoWords {
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The operation's index.
+        /// Gives the operation's index.
         operation: u32,
-        /// What it is.
+        /// Describes the operation in words.
         what: &'static str,
-        /// What would work.
+        /// Says how to avoid it.
         remedy: &'static str,
     },
-    /// A unit of time of zero.
+    /// Refuses a unit of time of zero.
     TimeUnit,
 }
 
@@ -70,15 +70,15 @@ impl Diagnose for WriteError {
     }
 }
 
-/// GOAL's tags for those of the program.
+/// Maps the program's tags to GOAL's.
 enum Tags {
     /// They are the same, as there is but one communicator.
     Same,
-    /// A tag for each communicator and tag.
+    /// Holds a tag for each communicator and tag.
     New(BTreeMap<(CommunicatorId, Tag), Tag>),
 }
 
-/// The text of a program's one iteration, with its collectives as messages.
+/// Writes the text of a program's one iteration, with its collectives as messages.
 ///
 /// # Errors
 /// A collective that cannot be lowered, and operations, wildcards and tags that GOAL does not have.
@@ -176,13 +176,13 @@ fn check_words(program: &Program) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// A duration in whole units, half up.
+/// Rounds a duration to whole units, half up.
 fn rounded(duration: Picoseconds, unit: Picoseconds) -> u64 {
     let (whole, rest) = (duration.0 / unit.0, duration.0 % unit.0);
     whole + u64::from(rest >= unit.0 - rest)
 }
 
-/// The tags of a program without collectives.
+/// Finds the tags of a program without collectives.
 fn tags(program: &Program) -> Result<Tags, WriteError> {
     let mut used = BTreeMap::new();
     let mut any = None;

@@ -1,12 +1,13 @@
-//! A collective as a kernel: what the thread blocks of every rank do, piece after piece.
+//! Describes a collective as a kernel: the steps of the thread blocks of every rank, piece after
+//! piece.
 //!
-//! The form is NCCL's. A rank runs blocks side by side, each on a stream of its own: a block takes
-//! its steps one after the other, sends over at most one connection and receives over at most one,
-//! and begins again with the next piece of the data once it has come to its end. So blocks form a
-//! pipeline, in which each may be at another piece. A kernel says neither how long its data is
-//! ([`Pieces`]) nor what anything costs ([`NcclProtocol`]).
+//! The form is NCCL's. A rank runs blocks side by side, each on a stream of its own. A block takes
+//! its steps one after the other. It sends over at most one connection and receives over at most
+//! one. At its end it begins again with the next piece of the data. So blocks form a pipeline, in
+//! which each may be at another piece. A kernel says neither how long its data is ([`Pieces`]) nor
+//! the cost of anything ([`NcclProtocol`]).
 //!
-//! What it leaves out: the bytes themselves, and where in a rank's buffers they lie.
+//! The model leaves out the bytes themselves, and where in a rank's buffers they lie.
 
 mod pieces;
 mod protocol;
@@ -16,13 +17,13 @@ pub use protocol::{NcclProtocol, Reach};
 
 use std::sync::Arc;
 
-/// One step of a block.
+/// Describes one step of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelStep {
     /// Whether it sends a run of chunks, once it has what it receives.
     pub sends: bool,
-    /// Whether it takes what has come next over its block's connection. What it takes keeps its
-    /// slot until the step has ended, so that what is passed on has left by then.
+    /// Says whether it takes the data that has come next over its block's connection. The data
+    /// keeps its slot until the step has ended, so that data that is passed on has left by then.
     pub receives: bool,
     /// How many chunks it sends or takes.
     pub count: u32,
@@ -35,21 +36,21 @@ pub struct KernelStep {
 pub struct LinkedStep {
     /// Sends, receives or copies a run of chunks.
     pub step: KernelStep,
-    /// Range of [`Kernel::waits`].
+    /// Gives its range of [`Kernel::waits`].
     pub waits: (u32, u32),
-    /// Range of [`Kernel::wakes`].
+    /// Gives its range of [`Kernel::wakes`].
     pub wakes: (u32, u32),
     /// Whether nothing that its block does next needs what it copies, so that the block goes on while
     /// that is written.
     pub is_behind: bool,
 }
 
-/// One block.
+/// Describes one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelBlock {
     /// The rank that runs it.
     pub rank: u32,
-    /// Range of [`Kernel::steps`].
+    /// Gives its range of [`Kernel::steps`].
     pub steps: (u32, u32),
     /// Where it sends: an index of [`Kernel::connections`].
     pub outgoing: Option<u32>,
@@ -57,7 +58,7 @@ pub struct KernelBlock {
     pub incoming: Option<u32>,
 }
 
-/// One directed connection between two blocks.
+/// Describes one directed connection between two blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelConnection {
     /// The block that sends.
@@ -70,7 +71,7 @@ pub struct KernelConnection {
     pub is_late: bool,
 }
 
-/// What every rank's blocks do in a collective.
+/// Holds the work of every rank's blocks in a collective.
 ///
 /// ```
 /// use linkwright_runtime::program::kernel::{Kernel, KernelStep};
@@ -90,7 +91,7 @@ pub struct KernelConnection {
 pub struct Kernel {
     /// Whether its blocks do one thing after another: none goes on while what it copies is written.
     is_in_order: bool,
-    /// The first block of each rank.
+    /// Gives the first block of each rank.
     first_block: Vec<u32>,
     /// Holds every block, rank after rank.
     pub blocks: Vec<KernelBlock>,
@@ -104,7 +105,7 @@ pub struct Kernel {
     pub wakes: Vec<u32>,
     /// Holds every connection, in the order in which they were made.
     pub connections: Vec<KernelConnection>,
-    /// The blocks that send over the connections of each lane.
+    /// Lists the blocks that send over the connections of each lane.
     pub lanes: Vec<Vec<u32>>,
 }
 
@@ -133,8 +134,8 @@ impl Kernel {
         self.blocks.push(KernelBlock { rank, steps: (at, at), outgoing: None, incoming: None });
     }
 
-    /// Begins the next block of the last rank, with the steps of another that is written and waits for no
-    /// other block: they stand once for both.
+    /// Begins the next block of the last rank, with the steps of another block. That block is
+    /// written and waits for no other block. The steps stand once for both.
     ///
     /// # Panics
     /// Where that block is not there.
@@ -171,8 +172,8 @@ impl Kernel {
         Some(full)
     }
 
-    /// Adds a step to the last block, which waits until these of its rank, each by its block and
-    /// its place there, have ended for the same piece.
+    /// Adds a step to the last block. It waits until the steps in `after` have ended for the same
+    /// piece. Each of these is of its rank, and named by its block and its place there.
     ///
     /// # Panics
     /// Where no block was begun.
@@ -248,13 +249,13 @@ impl Kernel {
         self
     }
 
-    /// How many ranks take part.
+    /// Counts the ranks that take part.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.first_block.len() as u32
     }
 
-    /// The blocks of a rank.
+    /// Returns the blocks of a rank.
     pub(crate) fn blocks_of(&self, rank: u32) -> std::ops::Range<u32> {
         let first = |rank: u32| self.first_block.get(rank as usize).copied();
         let end = self.blocks.len() as u32;
@@ -275,12 +276,12 @@ impl Kernel {
 /// A collective that is played as a kernel.
 #[derive(Debug, Clone)]
 pub struct KernelCall {
-    /// What its ranks do; as many as take part in the collective.
+    /// Holds the work of its ranks; as many ranks as take part in the collective.
     pub kernel: Arc<Kernel>,
     /// How its data is cut.
     pub pieces: Pieces,
-    /// What it costs.
+    /// Holds its costs.
     pub protocol: NcclProtocol,
-    /// What the network calls the first connection; the others follow in their order.
+    /// Gives the network's number of the first connection; the others follow in their order.
     pub first_connection: u32,
 }

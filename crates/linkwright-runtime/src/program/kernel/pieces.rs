@@ -2,21 +2,21 @@
 
 use crate::units::Bytes;
 
-/// The pieces of a kernel's data, which follow one another through its blocks.
+/// Divides a kernel's data into pieces, which follow one another through its blocks.
 ///
 /// Data is shards, a shard is `chunks` chunks, and every piece has its part of each chunk. Chunks
-/// are equally long: where a shard does not divide, the last of them is filled up, as the buffers of
-/// NCCL are, so that ranks which differ only in which chunks they have take the same time. Of the
-/// pieces some are a byte of each chunk longer than others.
+/// are equally long. Where a shard does not divide, the last chunk is filled up, as the buffers of
+/// NCCL are. So ranks take the same time if they differ only in which chunks they have. Some pieces
+/// are a byte of each chunk longer than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
-    /// Of one chunk in all pieces.
+    /// Counts the bytes of one chunk in all pieces.
     chunk: Bytes,
     count: u64,
 }
 
 impl Pieces {
-    /// A shard of that many bytes and chunks in `count` pieces; at least one of each.
+    /// Divides a shard of that many bytes and chunks into `count` pieces; at least one of each.
     #[must_use]
     pub fn new(shard: Bytes, chunks: u32, count: u64) -> Self {
         let chunk = Bytes(shard.0.div_ceil(u64::from(chunks.max(1))));
@@ -29,7 +29,7 @@ impl Pieces {
         self.count
     }
 
-    /// The bytes of a run of so many chunks in one piece.
+    /// Counts the bytes of a run of `chunks` chunks in one piece.
     #[must_use]
     pub fn bytes(&self, piece: u64, chunks: u32) -> Bytes {
         let (chunk, pieces) = (self.chunk.0, self.count);
@@ -38,7 +38,7 @@ impl Pieces {
     }
 }
 
-/// So many parts of a whole, rounded down.
+/// Returns `parts` parts of a whole that is divided into `of` parts, rounded down.
 fn part(parts: u64, of: u64, whole: u64) -> u64 {
     match whole.checked_mul(parts) {
         Some(product) => product / of,
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Pieces of all chunks are together the shard, of which the last chunk is filled up, and
+        /// The pieces of all chunks together are the shard with its last chunk filled up. They
         /// differ by a byte.
         #[test]
         fn nothing_is_lost_between_pieces(

@@ -1,9 +1,10 @@
-//! Collectives lowered to point-to-point messages.
+//! Turns collectives into point-to-point messages.
 //!
-//! A program says that its ranks broadcast, not how. What it is played or written with hands over a
-//! [`Lowering`], which says what one rank does in one [`CollectiveCall`]; those of MPI's algorithms
-//! and of planned schedules stand above this layer. Who plays a call maps places to ranks and gives
-//! every call a tag space of its own; [`lower_program`] does it for a whole program.
+//! A program says that its ranks broadcast, not how. A player or writer of a program hands over a
+//! [`Lowering`]. It says how one rank takes part in one [`CollectiveCall`]. The lowerings of MPI's
+//! algorithms and of planned schedules stand above this layer. The player of a call maps places to
+//! ranks and gives every call a tag space of its own. [`lower_program`] does it for a whole
+//! program.
 
 #[cfg(test)]
 pub(crate) mod pairs;
@@ -15,53 +16,57 @@ use super::kernel::KernelCall;
 use super::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::units::Bytes;
 
-/// One rank's part of a collective.
+/// Describes one rank's part of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CollectiveCall {
-    /// Which collective.
+    /// Says which collective it is.
     pub kind: CollectiveKind,
     /// How many ranks the communicator has.
     pub ranks: u32,
-    /// This rank's place among them.
+    /// Gives this rank's place among them.
     pub index: u32,
     /// The root's place among them; zero where there is no root.
     pub root: u32,
-    /// What each rank contributes, as in [`Operation::Collective`](super::Operation): the whole
-    /// vector for broadcast, the reductions and scan, and each rank's part for gather, scatter,
-    /// all-gather and all-to-all. In reduce-scatter a rank keeps the share `size * me / ranks` to
-    /// `size * (me + 1) / ranks` of the vector, rounded down.
+    /// Counts the bytes that each rank contributes, as in
+    /// [`Operation::Collective`](super::Operation). For broadcast, the reductions and scan it is
+    /// the whole vector. For gather, scatter, all-gather and all-to-all it is each rank's part. In
+    /// reduce-scatter a rank keeps the share `size * me / ranks` to `size * (me + 1) / ranks` of
+    /// the vector, rounded down.
     pub size: Bytes,
-    /// What the lowering calls the way in which this communicator does it; zero for its usual one.
+    /// Gives the lowering's number of the way in which this communicator does it; zero for its
+    /// usual one.
     pub variant: u32,
 }
 
 /// Writes a collective as sends, receives and computation.
 ///
-/// The ranks of its operations are places in the communicator, their tags number the phases
-/// and receives name their source; the communicator that they name is ignored. The program has
-/// no collectives and no main loop. The same call always gives the same program.
+/// The ranks of its operations are places in the communicator, their tags number the phases, and
+/// receives name their source. The communicator that they name is ignored. The program has no
+/// collectives and no main loop. The same call always gives the same program.
 pub trait Lowering {
-    /// What one rank does in a collective.
+    /// Returns the program of one rank in a collective.
     fn lower(&self, call: &CollectiveCall) -> RankProgram;
 
-    /// The same in parts, so that a long one need not stand in memory as a whole: what begins at a
-    /// place in it, zero first, and the place from which to go on when all of the part is complete;
-    /// none behind the last. A part is empty only where the whole is.
+    /// Returns the same program in parts, so that a long one need not stand in memory as a whole. A
+    /// part begins at a place in the program, zero first. With it comes the place from which to go
+    /// on when all of the part is complete; none behind the last. A part is empty only where the
+    /// whole is.
     fn part(&self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
         let _ = from;
         (self.lower(call), None)
     }
 
-    /// The kernel as which the collective is played under NCCL's protocol, the same for all of its
-    /// ranks; by default none, and it is played as messages under MPI's.
+    /// Returns the kernel as which the collective is played under NCCL's protocol, the same for all
+    /// of its ranks. By default there is none, and the collective is played as messages under
+    /// MPI's.
     fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
         let _ = call;
         None
     }
 
-    /// The variant that one communicator of a job, by its index, takes for a collective with that
-    /// place of the root: what depends on where its ranks run. Calls of one variant that agree in
-    /// all else have one program.
+    /// Returns the variant that one communicator of a job, by its index, takes for a collective
+    /// with that place of the root. It covers everything that depends on where the ranks run. Calls
+    /// of one variant that agree in all else have one program.
     fn variant(
         &self,
         job: u32,

@@ -4,7 +4,7 @@ use super::CollectiveCall;
 use crate::network::RouteClass;
 use crate::program::{Operation, RankBuilder, RankProgram, WORLD};
 
-/// What each rank does in any collective.
+/// Returns the program of each rank in any collective.
 pub fn pairs(call: &CollectiveCall) -> RankProgram {
     let mut rank = RankBuilder::default();
     let (communicator, size, tag) = (WORLD, call.size, 0);

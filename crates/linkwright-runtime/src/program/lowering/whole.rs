@@ -1,4 +1,4 @@
-//! A whole program without collectives.
+//! Turns a whole program into one without collectives.
 
 use thiserror::Error;
 
@@ -14,14 +14,14 @@ use crate::program::{
 pub enum LoweringError {
     /// A communicator that the program does not have.
     Communicator {
-        /// The communicator.
+        /// Gives the communicator.
         communicator: CommunicatorId,
         /// How many there are.
         communicators: usize,
     },
     /// A rank or root that the communicator does not have.
     Outside {
-        /// The index.
+        /// Gives the index.
         index: u32,
         /// How many ranks there are.
         ranks: u32,
@@ -42,11 +42,11 @@ impl Diagnose for LoweringError {
     }
 }
 
-/// The program with every collective replaced by its messages.
+/// Returns the program with every collective replaced by its messages.
 ///
-/// Messages of collectives go over communicators of their own, one behind each that the
-/// program has, so that no receive of the program can take them; calls follow one another in
-/// the order in which every rank makes them, as MPI demands. The main loop stays marked.
+/// Messages of collectives go over communicators of their own, one behind each that the program
+/// has. So no receive of the program can take them. Calls follow one another in the order in which
+/// every rank makes them, as MPI demands. The main loop stays marked.
 ///
 /// # Errors
 /// A communicator that the program does not have, and a collective called by a rank, or with a

@@ -9,19 +9,20 @@ const MAGIC: &str = "OTF2";
 const NEWEST_ANCHOR_FORMAT: u8 = 3;
 /// The newest trace format that this reader knows, that of OTF2 3.2.
 const NEWEST_TRACE_FORMAT: u8 = 2;
-/// The smallest chunk: a header of 18 bytes and an end mark. Writers use 256 KiB and more.
+/// Counts the bytes of the smallest chunk: a header of 18 bytes and an end mark. Writers use 256
+/// KiB and more.
 const SMALLEST_CHUNK: u64 = 19;
-/// Every file by itself in the file system.
+/// Says that every file stands by itself in the file system.
 const POSIX: u8 = 1;
 const NO_COMPRESSION: u8 = 1;
 
-/// What the anchor file says.
+/// Holds the contents of the anchor file.
 pub(super) struct Anchor {
-    /// The version of OTF2 that wrote the archive.
+    /// Gives the version of OTF2 that wrote the archive.
     pub(super) version: [u8; 3],
-    /// The size of an event file's chunk, in bytes.
+    /// Gives the size of an event file's chunk, in bytes.
     pub(super) event_chunk: u64,
-    /// The size of a definition file's chunk, in bytes.
+    /// Gives the size of a definition file's chunk, in bytes.
     pub(super) definition_chunk: u64,
     pub(super) locations: u64,
     pub(super) global_definitions: u64,

@@ -1,4 +1,4 @@
-//! What an archive says, and the reading of all its files.
+//! Holds the contents of an archive, and reads all its files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,43 +15,44 @@ use super::kinds::{LocationKind, Paradigm, RegionRole};
 use super::local::{self, LocalDefinitions};
 use crate::diagnostic::{Diagnosis, InputError, Position};
 
-/// A trace: what is defined, and what happened at each location.
+/// Holds a trace: its definitions, and the events of each location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archive {
-    /// The program that wrote the archive, such as `Score-P 3.0`.
+    /// Names the program that wrote the archive, such as `Score-P 3.0`.
     pub creator: String,
-    /// The machine's name, as far as the writer gave one.
+    /// Names the machine, as far as the writer gave a name.
     pub machine: String,
-    /// What the writer said about the trace.
+    /// Holds the writer's description of the trace.
     pub description: String,
-    /// The version of OTF2 that wrote the archive.
+    /// Gives the version of OTF2 that wrote the archive.
     pub version: [u8; 3],
     /// The anchor file's properties: names and values.
     pub properties: Vec<(String, String)>,
-    /// The clock that all corrected times refer to.
+    /// Describes the clock that all corrected times refer to.
     pub clock: ClockProperties,
-    /// Texts by id.
+    /// Holds texts by id.
     pub strings: BTreeMap<u32, Arc<str>>,
-    /// Regions by id.
+    /// Holds regions by id.
     pub regions: BTreeMap<u32, Region>,
-    /// Communicators by id.
+    /// Holds communicators by id.
     pub communicators: BTreeMap<u32, Communicator>,
-    /// Parameters by id.
+    /// Holds parameters by id.
     pub parameters: BTreeMap<u32, Parameter>,
-    /// Locations, in the order in which the archive defines them.
+    /// Lists locations, in the order in which the archive defines them.
     pub locations: Vec<Location>,
-    /// The index in `locations` of each MPI rank.
+    /// Gives the index in `locations` of each MPI rank.
     pub ranks: Vec<usize>,
 }
 
 /// A piece of code that is entered and left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
-    /// Its name, such as `MPI_Send`.
+    /// Names it, as in `MPI_Send`.
     pub name: Arc<str>,
-    /// What it does.
+    /// Says which part it plays.
     pub role: RegionRole,
-    /// What it belongs to; [`Paradigm::User`] for regions that the program's author marked.
+    /// Says which software it belongs to; [`Paradigm::User`] for regions that the program's author
+    /// marked.
     pub paradigm: Paradigm,
     /// Whether each entry is a thing of its own, such as an iteration.
     pub dynamic: bool,
@@ -59,12 +60,12 @@ pub struct Region {
     pub phase: bool,
 }
 
-/// A group of ranks that exchange messages.
+/// Describes a group of ranks that exchange messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Communicator {
     /// Its name; may be empty.
     pub name: Arc<str>,
-    /// What it belongs to.
+    /// Says which software it belongs to.
     pub paradigm: Paradigm,
     /// Who belongs to it.
     pub members: Members,
@@ -76,9 +77,9 @@ pub struct Communicator {
 /// rank in the communicator. For MPI these are ranks in `MPI_COMM_WORLD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Members {
-    /// Every rank alone with itself (`MPI_COMM_SELF`).
+    /// Holds every rank alone with itself (`MPI_COMM_SELF`).
     Itself,
-    /// These ranks.
+    /// Holds these ranks.
     Ranks(Arc<[u32]>),
     /// Two groups of ranks; the peers of each are in the other.
     Between(Arc<[u32]>, Arc<[u32]>),
@@ -113,28 +114,28 @@ impl Members {
 /// A value that a program records, such as the number of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// Names it in messages.
     pub name: Arc<str>,
 }
 
-/// A thread or a stream, and what happened there.
+/// Describes a thread or a stream, with its events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Location {
     /// Its id, which names its files.
     pub id: u64,
-    /// Its name, such as `Master thread`.
+    /// Names it, as in `Master thread`.
     pub name: Arc<str>,
-    /// What it is.
+    /// Says of what kind it is.
     pub kind: LocationKind,
     /// The id of the process that it belongs to.
     pub process: u32,
-    /// The process's name, such as `MPI Rank 3`; empty where the archive defines none.
+    /// Names its process, such as `MPI Rank 3`; empty where the archive defines none.
     pub process_name: Arc<str>,
     /// Its rank in `MPI_COMM_WORLD`; further threads of a process have none.
     pub rank: Option<u32>,
-    /// How to bring its times to the common clock.
+    /// Brings its times to the common clock.
     pub clock: ClockCorrection,
-    /// What happened, by rising time.
+    /// Lists its events, by rising time.
     pub events: Vec<Event>,
     /// Entries of regions that were never left, and exits of regions that were not open.
     pub unbalanced: Vec<Unbalanced>,
@@ -235,7 +236,7 @@ fn finish(definition: LocationDefinition, local: LocalDefinitions, events: Vec<E
     }
 }
 
-/// An error about a file as a whole.
+/// Makes an error about a file as a whole.
 fn about(name: &str, problem: &str, value: &str, remedy: &str) -> InputError {
     InputError::at(name, Position::of_byte(0), problem, value, remedy)
 }

@@ -13,12 +13,12 @@ pub enum Imbalance {
     NeverEntered,
 }
 
-/// An entry or an exit without its other half.
+/// Marks an entry or an exit without its other half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unbalanced {
-    /// The index of the event at its location.
+    /// Gives the index of the event at its location.
     pub event: usize,
-    /// The region's id.
+    /// Gives the region's id.
     pub region: u32,
     /// Which half is missing.
     pub imbalance: Imbalance,
@@ -26,7 +26,7 @@ pub struct Unbalanced {
 
 /// The entries and exits of a location that do not pair, by rising index.
 ///
-/// An exit belongs to the latest open entry of its own region: regions that a program's author
+/// An exit belongs to the latest open entry of its own region. Regions that a program's author
 /// marks may overlap without one being inside the other.
 pub(super) fn unbalanced(events: &[Event]) -> Vec<Unbalanced> {
     let mut open: BTreeMap<u32, Vec<usize>> = BTreeMap::new();

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use crate::diagnostic::{InputError, Position};
 
-/// What to do about a file that is not what its writer wrote.
+/// Says how to mend a file that differs from the file its writer wrote.
 const COPY_AGAIN: &str = "copy the archive again from where it was recorded, or record it again";
 
-/// One file of an archive.
+/// Holds one file of an archive.
 #[derive(Clone, Copy)]
 pub(super) struct File<'a> {
-    /// Its name relative to the anchor file's folder.
+    /// Names it relative to the anchor file's folder.
     pub(super) name: &'a str,
-    /// Its content.
+    /// Holds its content.
     pub(super) bytes: &'a [u8],
 }
 
@@ -39,7 +39,7 @@ impl File<'_> {
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     pub(super) file: File<'a>,
-    /// The next byte.
+    /// Gives the place of the next byte.
     pub(super) at: usize,
     /// One past the last byte that may be read; never past the file's end.
     pub(super) end: usize,
@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         self.at >= self.end
     }
 
-    /// The next bytes, which hold `what`.
+    /// Takes the next bytes, which hold `what`.
     pub(super) fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], InputError> {
         let left = self.end.saturating_sub(self.at);
         match usize::try_from(count).ok().filter(|count| *count <= left) {
@@ -73,7 +73,7 @@ impl<'a> Cursor<'a> {
         Ok(self.take(1, what)?[0])
     }
 
-    /// A number of a fixed count of bytes, at most eight.
+    /// Reads a number of a fixed count of bytes, at most eight.
     pub(super) fn fixed(&mut self, size: u8, what: &str) -> Result<u64, InputError> {
         let bytes = self.take(u64::from(size), what)?;
         let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
@@ -98,22 +98,22 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A compressed number of at most 32 bits.
+    /// Reads a compressed number of at most 32 bits.
     pub(super) fn u32(&mut self, what: &str) -> Result<u32, InputError> {
         self.compressed(4, what).map(|number| number as u32)
     }
 
-    /// A compressed number of at most 64 bits.
+    /// Reads a compressed number of at most 64 bits.
     pub(super) fn u64(&mut self, what: &str) -> Result<u64, InputError> {
         self.compressed(8, what)
     }
 
-    /// A compressed signed number, written as its two's complement.
+    /// Reads a compressed signed number, written as its two's complement.
     pub(super) fn i64(&mut self, what: &str) -> Result<i64, InputError> {
         self.compressed(8, what).map(u64::cast_signed)
     }
 
-    /// A text up to its zero byte; what is not UTF-8 is replaced.
+    /// Reads a text up to its zero byte; bytes that are not UTF-8 are replaced.
     pub(super) fn text(&mut self, what: &str) -> Result<Cow<'a, str>, InputError> {
         let rest = &self.file.bytes[self.at.min(self.end)..self.end];
         let Some(length) = rest.iter().position(|byte| *byte == 0) else {

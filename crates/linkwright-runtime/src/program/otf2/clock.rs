@@ -3,11 +3,11 @@
 /// The clock that all times of an archive refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockProperties {
-    /// Ticks of a timestamp in one second; never zero.
+    /// Counts the ticks of a timestamp in one second; never zero.
     pub ticks_per_second: u64,
-    /// A time before every event, in corrected ticks.
+    /// Gives a time before every event, in corrected ticks.
     pub global_offset: u64,
-    /// The time from the offset to the last event, in ticks.
+    /// Gives the time from the offset to the last event, in ticks.
     pub trace_length: u64,
 }
 
@@ -16,11 +16,11 @@ pub struct ClockProperties {
 pub struct ClockOffset {
     /// When it was measured, in ticks of the location's own clock.
     pub time: u64,
-    /// What to add to the location's time, in ticks.
+    /// Gives the ticks to add to the location's time.
     pub offset: i64,
 }
 
-/// A location's measured clock offsets, by rising time.
+/// Holds a location's measured clock offsets, by rising time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClockCorrection {
     offsets: Vec<ClockOffset>,
@@ -34,13 +34,13 @@ impl ClockCorrection {
         rising.then_some(Self { offsets })
     }
 
-    /// The measured offsets, by rising time.
+    /// Returns the measured offsets, by rising time.
     #[must_use]
     pub fn offsets(&self) -> &[ClockOffset] {
         &self.offsets
     }
 
-    /// A location's time on the archive's common clock, both in ticks.
+    /// Converts a location's time to the archive's common clock, both in ticks.
     ///
     /// Offsets are interpolated linearly between two measurements, and extrapolated from the
     /// nearest two before the first and after the last. With fewer than two measurements the

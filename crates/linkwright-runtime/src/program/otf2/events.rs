@@ -1,4 +1,4 @@
-//! A location's event file.
+//! Reads a location's event file.
 
 use super::archive::Archive;
 use super::bytes::File;
@@ -8,7 +8,7 @@ use super::records::{Content, Record, Records, TIMESTAMP};
 use crate::diagnostic::InputError;
 use crate::units::Bytes;
 
-/// The record of attributes that belong to the next event.
+/// Marks the record of attributes that belong to the next event.
 const ATTRIBUTES: u8 = 6;
 /// The roots of collectives that are no ranks.
 const ROOT_NONE: u32 = u32::MAX;
@@ -17,7 +17,7 @@ const ROOT_THIS_GROUP: u32 = u32::MAX - 2;
 const MEASUREMENT_ON: u8 = 1;
 const MEASUREMENT_OFF: u8 = 2;
 
-/// What the references of a location's events mean.
+/// Resolves the references of a location's events: it holds their meaning.
 struct Reader<'a> {
     local: &'a LocalDefinitions,
     archive: &'a Archive,

@@ -1,4 +1,4 @@
-//! The global definitions, which all locations share.
+//! Reads the global definitions, which all locations share.
 //!
 //! Definitions refer to others by id and may do so before these appear. So a first pass keeps
 //! what each record says, and a second resolves names and members.
@@ -25,19 +25,19 @@ const COMMUNICATOR: u8 = 22;
 const PARAMETER: u8 = 23;
 const INTER_COMMUNICATOR: u8 = 43;
 
-/// The reference to nothing.
+/// Stands for a reference to nothing.
 const UNDEFINED: u32 = u32::MAX;
 const DYNAMIC_REGION: u32 = 1;
 const PHASE_REGION: u32 = 2;
 
-/// Something that the record at a byte defines.
+/// Holds something that the record at a byte defines.
 #[derive(Clone)]
 pub(super) struct At<T> {
     pub(super) at: usize,
     pub(super) what: T,
 }
 
-/// A location without its events.
+/// Describes a location without its events.
 pub(super) struct LocationDefinition {
     pub(super) id: u64,
     pub(super) name: Arc<str>,
@@ -48,7 +48,7 @@ pub(super) struct LocationDefinition {
     pub(super) rank: Option<u32>,
 }
 
-/// The global definitions, resolved.
+/// Holds the global definitions, resolved.
 pub(super) struct GlobalDefinitions {
     pub(super) clock: ClockProperties,
     pub(super) strings: BTreeMap<u32, Arc<str>>,
@@ -56,7 +56,7 @@ pub(super) struct GlobalDefinitions {
     pub(super) communicators: BTreeMap<u32, Communicator>,
     pub(super) parameters: BTreeMap<u32, Parameter>,
     pub(super) locations: Vec<LocationDefinition>,
-    /// The index in `locations` of each MPI rank.
+    /// Gives the index in `locations` of each MPI rank.
     pub(super) ranks: Vec<usize>,
 }
 
@@ -74,7 +74,7 @@ struct RawLocation {
     process: u32,
 }
 
-/// A communicator's groups: one, or two of an inter-communicator.
+/// Holds a communicator's groups: one, or two for an inter-communicator.
 pub(super) struct RawCommunicator {
     pub(super) name: u32,
     pub(super) group: u32,
@@ -82,7 +82,7 @@ pub(super) struct RawCommunicator {
     pub(super) parent: u32,
 }
 
-/// What the records say, unresolved.
+/// Holds the contents of the records, unresolved.
 #[derive(Default)]
 pub(super) struct Raw {
     clock: Option<ClockProperties>,
@@ -118,7 +118,7 @@ pub(super) fn read(file: File, anchor: &Anchor) -> Result<GlobalDefinitions, Inp
     raw.resolve(file)
 }
 
-/// Adds a definition, of which there may be one of each id.
+/// Adds a definition. Each id may have one.
 fn define<T>(
     table: &mut BTreeMap<u32, T>,
     id: u32,

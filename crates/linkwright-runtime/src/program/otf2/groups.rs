@@ -16,16 +16,16 @@ use crate::diagnostic::InputError;
 /// Members are ids of locations, not ranks.
 const GLOBAL_MEMBERS: u32 = 1;
 
-/// What a group is for.
+/// Says which use a group has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupKind {
     /// Nothing that has to do with messages.
     Other,
-    /// Every location of a paradigm, by rank.
+    /// Holds every location of a paradigm, by rank.
     AllLocations,
-    /// Some of the ranks.
+    /// Holds some of the ranks.
     SomeRanks,
-    /// Every rank alone.
+    /// Holds every rank alone.
     Itself,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn read(record: &mut Record) -> Result<(u32, Group), InputError> {
     Ok((id, Group { kind, paradigm, has_locations, members }))
 }
 
-/// The locations of a paradigm: their indices by rank, and their ranks by id.
+/// Holds the locations of a paradigm: their indices by rank, and their ranks by id.
 #[derive(Default)]
 struct World {
     locations: Vec<usize>,

@@ -1,46 +1,46 @@
-//! The kinds of regions and locations, and of the software that made them.
+//! Names the kinds of regions and locations, and of the software that made them.
 
-/// What a region of code does.
+/// Says which part a region of code plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegionRole {
-    /// Not said.
+    /// Is not said.
     Unknown,
-    /// A function.
+    /// Marks a function.
     Function,
-    /// A wrapper around a library's function.
+    /// Marks a wrapper around a library's function.
     Wrapper,
-    /// A loop.
+    /// Marks a loop.
     Loop,
-    /// A piece of code that its author marked.
+    /// Marks a piece of code, as its author did.
     Code,
-    /// A barrier.
+    /// Marks a barrier.
     Barrier,
-    /// A collective from one rank to all.
+    /// Marks a collective from one rank to all.
     OneToAll,
     /// A collective from all ranks to one.
     AllToOne,
     /// A collective from all ranks to all.
     AllToAll,
-    /// Any other collective.
+    /// Marks any other collective.
     OtherCollective,
-    /// Input or output.
+    /// Marks input or output.
     FileIo,
-    /// A message from one rank to another.
+    /// Sends a message from one rank to another.
     PointToPoint,
-    /// Remote memory access.
+    /// Reaches the memory of another rank.
     RemoteMemoryAccess,
-    /// A transfer between memories, such as a host's and a device's.
+    /// Moves data between memories, such as a host's and a device's.
     DataTransfer,
-    /// Made up by the measurement system.
+    /// Is made up by the measurement system.
     Artificial,
-    /// A kernel on an accelerator.
+    /// Runs a kernel on an accelerator.
     Kernel,
-    /// A role of another number, such as OpenMP's.
+    /// Holds a role of another number, such as OpenMP's.
     Other(u8),
 }
 
 impl RegionRole {
-    /// The role of a number in the file.
+    /// Returns the role of a number in the file.
     pub(super) fn of(number: u8) -> Self {
         match number {
             0 => Self::Unknown,
@@ -67,28 +67,28 @@ impl RegionRole {
 /// The programming model or the tool that a region or a communicator belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Paradigm {
-    /// Not said.
+    /// Is not said.
     Unknown,
-    /// Marked by the program's author.
+    /// Is marked by the program's author.
     User,
-    /// Marked by the compiler.
+    /// Is marked by the compiler.
     Compiler,
-    /// OpenMP.
+    /// Is OpenMP.
     OpenMp,
-    /// MPI.
+    /// Is MPI.
     Mpi,
-    /// CUDA.
+    /// Is CUDA.
     Cuda,
-    /// The measurement system itself.
+    /// Is the measurement system itself.
     MeasurementSystem,
-    /// HIP.
+    /// Is HIP.
     Hip,
-    /// A paradigm of another number.
+    /// Holds a paradigm of another number.
     Other(u8),
 }
 
 impl Paradigm {
-    /// The paradigm of a number in the file.
+    /// Returns the paradigm of a number in the file.
     pub(super) fn of(number: u8) -> Self {
         match number {
             0 => Self::Unknown,
@@ -104,21 +104,21 @@ impl Paradigm {
     }
 }
 
-/// What a location is.
+/// Says of what kind a location is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocationKind {
-    /// A thread of a processor.
+    /// Is a thread of a processor.
     Thread,
-    /// A stream of an accelerator.
+    /// Is a stream of an accelerator.
     AcceleratorStream,
-    /// A source of metrics.
+    /// Is a source of metrics.
     Metric,
-    /// A location of another number.
+    /// Is a location of another number.
     Other(u8),
 }
 
 impl LocationKind {
-    /// The kind of a number in the file.
+    /// Returns the kind of a number in the file.
     pub(super) fn of(number: u8) -> Self {
         match number {
             1 => Self::Thread,

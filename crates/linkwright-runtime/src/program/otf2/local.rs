@@ -1,4 +1,4 @@
-//! A location's own definitions: its mapping tables and its clock offsets.
+//! Reads a location's own definitions: its mapping tables and its clock offsets.
 //!
 //! A location numbers regions, communicators and the rest as it meets them; a mapping table
 //! says which global id each local one is. Ids without an entry are the same in both.
@@ -14,10 +14,10 @@ const MAPPING_TABLE: u8 = 5;
 const CLOCK_OFFSET: u8 = 6;
 /// A mapping table that gives the global id of each local one from zero on.
 const DENSE: u8 = 0;
-/// A mapping table of pairs.
+/// Marks a mapping table of pairs.
 const SPARSE: u8 = 1;
 
-/// What a mapping table is about, by its number in the file.
+/// Says which things a mapping table is about, by its number in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mapped(u8);
 
@@ -28,13 +28,13 @@ impl Mapped {
     pub(super) const PARAMETER: Self = Self(7);
 }
 
-/// Global ids by local ones.
+/// Maps local ids to global ones.
 enum Table {
     Dense(Vec<u64>),
     Sparse(BTreeMap<u64, u64>),
 }
 
-/// The definitions of one location.
+/// Holds the definitions of one location.
 #[derive(Default)]
 pub(super) struct LocalDefinitions {
     tables: BTreeMap<Mapped, Table>,
@@ -42,7 +42,7 @@ pub(super) struct LocalDefinitions {
 }
 
 impl LocalDefinitions {
-    /// The global id of a local one.
+    /// Returns the global id of a local one.
     pub(super) fn global(&self, of: Mapped, local: u32) -> u64 {
         let id = u64::from(local);
         let found = match self.tables.get(&of) {

@@ -1,15 +1,15 @@
 //! The records of a definition or event file, one after the other.
 //!
-//! A file is a row of chunks of the size that the anchor file gives; only the last may be
-//! shorter. A chunk starts with a header (its byte order, the first and last number of an
-//! event) and ends with an end mark, the last one with the end mark of the file. A record is
-//! its kind, the length of its body (one byte, or 255 and eight more) and its body.
+//! A file is a row of chunks of the size that the anchor file gives; only the last may be shorter.
+//! A chunk starts with a header: its byte order, the first and last number of an event. It ends
+//! with an end mark, the last one with the end mark of the file. A record is its kind, the length
+//! of its body (one byte, or 255 and eight more) and its body.
 
 use super::bytes::{Cursor, File};
 use crate::diagnostic::InputError;
 
 const END_OF_CHUNK: u8 = 0;
-/// The mark behind a file's last record.
+/// Marks the end behind a file's last record.
 pub(super) const END_OF_FILE: u8 = 2;
 const CHUNK_HEADER: u8 = 3;
 /// The first kind that is a record's, not a mark of the layout.
@@ -29,13 +29,13 @@ pub(super) enum Content {
     Events,
 }
 
-/// One record.
+/// Holds one record.
 pub(super) struct Record<'a> {
     /// Its kind, a number that each kind of file gives its own meaning.
     pub(super) kind: u8,
     /// The byte at which it starts.
     pub(super) at: usize,
-    /// Its body, and nothing after it.
+    /// Holds its body, and nothing after it.
     pub(super) body: Cursor<'a>,
 }
 
@@ -46,7 +46,7 @@ impl Record<'_> {
     }
 }
 
-/// What is left of a file's records.
+/// Holds the rest of a file's records.
 pub(super) struct Records<'a> {
     cursor: Cursor<'a>,
     content: Content,
@@ -97,7 +97,7 @@ impl<'a> Records<'a> {
         self.chunk_start.saturating_add(size).min(self.cursor.file.bytes.len())
     }
 
-    /// The next record, or `None` at the end of the file.
+    /// Reads the next record, or returns `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<Record<'a>>, InputError> {
         loop {
             let at = self.cursor.at;

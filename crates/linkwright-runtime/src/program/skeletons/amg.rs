@@ -1,13 +1,13 @@
-//! AMG: one V-cycle of algebraic multigrid.
+//! Plays AMG: one V-cycle of algebraic multigrid.
 //!
-//! After LLNL's proxy of that name. Down the levels, each rank swaps halos with its neighbours
-//! for every smoothing and for the residual, and restricts; up again, it prolongs and smooths.
-//! With coarseness the stencil widens (6 neighbours on the finest level, 26 on the next, then
-//! up to 124 within two steps, as Galerkin products make it) while messages shrink fourfold a
-//! level and computing eightfold. Where a level has too little for all, every second rank in
-//! each dimension hands its part to a neighbour and idles. Each cycle ends with the two
-//! all-reduces of a conjugate gradient step around it. So three levels send about as much each,
-//! in many messages of a few packets, and not only to near ranks.
+//! LLNL's proxy of that name is the model. Down the levels, each rank swaps halos with its
+//! neighbours for every smoothing and for the residual, and restricts. Up again, it prolongs and
+//! smooths. With coarseness the stencil widens. It has 6 neighbours on the finest level, 26 on the
+//! next, then up to 124 within two steps, as Galerkin products make it. Messages shrink fourfold a
+//! level and computing eightfold. Where a level has too little for all, every second rank in each
+//! dimension hands its part to a neighbour and idles. Each cycle ends with the two all-reduces of a
+//! conjugate gradient step around it. So three levels send about as much each, in many messages of
+//! a few packets, and not only to near ranks.
 
 use serde::Deserialize;
 
@@ -17,12 +17,12 @@ use super::{Skeleton, SkeletonError, check_count, check_ranks, parameters, progr
 use crate::program::{CollectiveKind, Program, Rank, RankBuilder, Tag};
 use crate::units::{Bytes, Picoseconds};
 
-/// The application, for the list of all.
+/// Gives the application to the list of all.
 ///
-/// Sparse matrices are limited by memory, and coarse levels by latency, so that a GPU gains
-/// less than on a stencil; the factor is what takes a share of about 20 % to the middle of 25 to
-/// 65 %. The message is as small as leaves the interface of a single GPU nothing to choose, as
-/// Section VI.C has it, with the same share.
+/// Sparse matrices are limited by memory, and coarse levels by latency, so that a GPU gains less
+/// than on a stencil. The factor takes a share of about 20 % to the middle of 25 to 65 %. The
+/// message is so small that the interface of a single GPU has nothing to choose, as Section VI.C
+/// has it, with the same share.
 pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "a V-cycle of multigrid: halos of shrinking size, all-reduces",
@@ -34,27 +34,28 @@ pub const APPLICATION: Skeleton = Skeleton {
 const NAME: &str = "amg";
 /// The most levels: beyond, messages have no bytes left.
 const MOST_LEVELS: u32 = 16;
-/// The most smoothing steps.
+/// Limits the smoothing steps.
 const MOST_STEPS: u32 = 100;
-/// The level from which on ranks fall idle.
+/// Gives the level from which on ranks fall idle.
 const FIRST_AGGLOMERATED: u32 = 3;
 /// Tags of restriction and prolongation; those of halos are below 124.
 const RESTRICTION: Tag = 124;
 const PROLONGATION: Tag = 125;
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Amg {
-    /// Levels of the hierarchy; 6 by default.
+    /// Counts the levels of the hierarchy; 6 by default.
     pub levels: u32,
-    /// Smoothing steps on each level, before and again after the coarser ones; 1 by default.
+    /// Counts the smoothing steps on each level, before and again after the coarser ones; 1 by
+    /// default.
     pub smoothing_steps: u32,
-    /// The halo to each neighbour on the finest level, a quarter of it on the next, and so on,
-    /// but never less than 64 B; 48 KiB by default.
+    /// Gives the size of the halo to each neighbour on the finest level; 48 KiB by default. It is a
+    /// quarter of it on the next, and so on, but never less than 64 B.
     pub message: Bytes,
-    /// What a rank computes on the finest level for each halo, an eighth of it on the next, and
-    /// so on; 260 µs by default.
+    /// Holds the time that a rank computes on the finest level for each halo; 260 µs by default. It
+    /// is an eighth of it on the next, and so on.
     pub compute: Picoseconds,
 }
 
@@ -73,7 +74,7 @@ impl Default for Amg {
 struct Level {
     /// The ranks that take part have coordinates divisible by this.
     stride: u32,
-    /// Where its neighbours lie, in strides.
+    /// Says where its neighbours lie, in strides.
     offsets: Vec<[i32; 3]>,
     message: Bytes,
     compute: Picoseconds,
@@ -86,10 +87,10 @@ impl Level {
 }
 
 impl Amg {
-    /// The program.
+    /// Writes the program.
     ///
     /// # Errors
-    /// No ranks or too many of them; no levels or steps, or too many of them.
+    /// Refuses no ranks or too many of them, and no levels or steps, or too many of them.
     pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
         check_ranks(NAME, ranks)?;
         check_count(NAME, "levels", self.levels, MOST_LEVELS, "1 to 16")?;
@@ -120,7 +121,7 @@ impl Amg {
         }
     }
 
-    /// One level, those below it, and the same level again; for ranks that take part in it.
+    /// Writes one level, those below it, and the same level again, for ranks that take part in it.
     fn down(&self, rank: &mut RankBuilder, grid: &Grid<3>, me: Rank, levels: &[Level]) {
         let Some((level, coarser)) = levels.split_first() else { return };
         let halo = halo(grid, me, level);
@@ -158,7 +159,7 @@ fn wait(rank: &mut RankBuilder, requests: &[crate::program::PendingOperation]) {
     }
 }
 
-/// The neighbours of a rank on a level.
+/// Returns the neighbours of a rank on a level.
 fn halo(grid: &Grid<3>, me: Rank, level: &Level) -> Vec<Neighbour> {
     let neighbour = |(place, offset): (usize, &[i32; 3])| {
         let (sent, received) = (place as Tag, (level.offsets.len() - 1 - place) as Tag);

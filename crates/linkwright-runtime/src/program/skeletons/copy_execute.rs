@@ -1,10 +1,10 @@
-//! Copy, then execute: what a tenant's GPU does that shares its host's PCIe bus.
+//! Plays a tenant's GPU that shares its host's PCIe bus: copy, then execute.
 //!
-//! Each rank copies the input of an iteration from its host to its GPU, computes, and copies what
-//! comes out back. After Li et al., "Priority-Based PCIe Scheduling for Multi-Tenant Multi-GPU
+//! Each rank copies the input of an iteration from its host to its GPU, computes, and copies the
+//! output back. After Li et al., "Priority-Based PCIe Scheduling for Multi-Tenant Multi-GPU
 //! Systems" (IEEE CAL 2019), Section 1: a kernel cannot start until its data is there. Ranks do not
-//! talk to each other. What is left out: the launch of a kernel, and copies that overlap with the
-//! kernel of the iteration before.
+//! talk to each other. The model leaves out the launch of a kernel, and copies that overlap with
+//! the kernel of the iteration before.
 
 use serde::Deserialize;
 
@@ -25,15 +25,15 @@ pub const APPLICATION: Skeleton = Skeleton {
 
 const NAME: &str = "copy-execute";
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CopyExecute {
-    /// What an iteration copies to the GPU; 1 MiB by default.
+    /// Counts the bytes that an iteration copies to the GPU; 1 MiB by default.
     pub input: Bytes,
-    /// What it copies back; nothing by default.
+    /// Counts the bytes that it copies back; nothing by default.
     pub output: Bytes,
-    /// What the GPU computes; 10 µs by default.
+    /// Holds the time that the GPU computes; 10 µs by default.
     pub kernel: Picoseconds,
 }
 
@@ -44,10 +44,10 @@ impl Default for CopyExecute {
 }
 
 impl CopyExecute {
-    /// The program.
+    /// Writes the program.
     ///
     /// # Errors
-    /// No ranks or too many of them.
+    /// Refuses no ranks, and too many of them.
     pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
         check_ranks(NAME, ranks)?;
         program_of(NAME, ranks, |_| {

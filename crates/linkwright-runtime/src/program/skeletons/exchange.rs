@@ -1,28 +1,28 @@
-//! What several skeletons do alike.
+//! Writes the exchanges that several skeletons share.
 
 use crate::network::RouteClass;
 use crate::program::{CollectiveKind, Operation, Rank, RankBuilder, Tag, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
-/// A neighbour with which a rank swaps messages of one size.
+/// Describes a neighbour with which a rank swaps messages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbour {
-    /// The neighbour.
+    /// Gives the neighbour's rank.
     pub rank: Rank,
     /// The tag of what goes there.
     pub sent: Tag,
     /// The tag of what comes from there.
     pub received: Tag,
-    /// The size of each.
+    /// Gives the size of each message.
     pub size: Bytes,
 }
 
-/// A receive in the world.
+/// Makes a receive in the world.
 pub fn receive(from: Rank, tag: Tag, size: Bytes) -> Operation {
     Operation::Receive { from: Some(from), tag: Some(tag), communicator: WORLD, size }
 }
 
-/// A send in the world.
+/// Makes a send in the world.
 pub fn send(to: Rank, tag: Tag, size: Bytes) -> Operation {
     Operation::Send { to, tag, communicator: WORLD, size, route: RouteClass::Any }
 }

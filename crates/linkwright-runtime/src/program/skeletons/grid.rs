@@ -2,9 +2,10 @@
 
 use crate::program::Rank;
 
-/// The most even sides of a grid of this many ranks, the longest first, as MPI's
-/// `MPI_Dims_create` wants them: of all ways to write the number as a product, that whose
-/// longest side is shortest, then whose second is, and so on.
+/// Returns the most even sides of a grid of this many ranks, the longest first, as MPI's
+/// `MPI_Dims_create` wants them. Of all ways to write the number as a product, it takes the one
+/// with the shortest longest side. Of several it takes the one with the shortest second side, and
+/// so on.
 ///
 /// ```
 /// use linkwright_runtime::program::skeletons::grid::balanced;
@@ -38,12 +39,12 @@ fn split(ranks: u32, limit: u32, sides: &mut [u32]) -> bool {
 /// A grid of ranks, numbered as MPI's Cartesian topologies are: the last coordinate runs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid<const N: usize> {
-    /// How many ranks each way.
+    /// Counts the ranks each way.
     pub sides: [u32; N],
 }
 
 impl<const N: usize> Grid<N> {
-    /// The most even grid.
+    /// Makes the most even grid.
     #[must_use]
     pub fn balanced(ranks: u32) -> Self {
         Self { sides: balanced(ranks) }
@@ -66,7 +67,7 @@ impl<const N: usize> Grid<N> {
         coordinates.iter().zip(self.sides).fold(0, |rank, (at, side)| rank * side + at)
     }
 
-    /// The rank at an offset; `None` outside the grid.
+    /// Returns the rank at an offset; `None` outside the grid.
     #[must_use]
     pub fn beside(&self, rank: Rank, offset: [i32; N]) -> Option<Rank> {
         let mut coordinates = self.coordinates(rank);
@@ -76,7 +77,7 @@ impl<const N: usize> Grid<N> {
         Some(self.rank(coordinates))
     }
 
-    /// The rank one step along an axis, around the edge.
+    /// Returns the rank one step along an axis, around the edge.
     #[must_use]
     pub fn around(&self, rank: Rank, axis: usize, forward: bool) -> Rank {
         let mut coordinates = self.coordinates(rank);
@@ -86,9 +87,10 @@ impl<const N: usize> Grid<N> {
     }
 }
 
-/// The offsets in three dimensions of at most so many steps along at most so many axes: of one
-/// step, 6 along one axis (faces), 18 along two (and edges), 26 along three (and corners); of two
-/// steps along three axes, 124. An offset's place from the front is its opposite's from the back.
+/// Lists the offsets in three dimensions of at most `steps` steps along at most `axes` axes. With
+/// one step there are 6 along one axis (faces), 18 along two (and edges), and 26 along three (and
+/// corners). With two steps along three axes there are 124. An offset's place from the front is its
+/// opposite's from the back.
 #[must_use]
 pub fn offsets(steps: i32, axes: usize) -> Vec<[i32; 3]> {
     let along = -steps..=steps;

@@ -1,17 +1,16 @@
-//! Kripke: sweeps of deterministic particle transport through a 3D grid.
+//! Plays Kripke: sweeps of deterministic particle transport through a 3D grid.
 //!
-//! After LLNL's proxy of that name, with the pipelining of Koch, Baker and Alcouffe: from each
-//! of the eight corners a wave of work runs to the opposite corner. In each octant the angles
-//! and energies are cut into direction sets and group sets, and each pair of them is a unit: a
-//! rank computes a unit when it has come from the up to three neighbours upwind, and sends the
-//! faces downwind. Waves from all corners are under way at once. Each rank works off its units
-//! in the order of a schedule in which all units and no messages take time, so that little is
-//! waited for as long as computing is slow. Each iteration ends with an all-reduce of the
-//! particle count.
+//! LLNL's proxy of that name is the model, with the pipelining of Koch, Baker and Alcouffe. From
+//! each of the eight corners a wave of work runs to the opposite corner. In each octant the angles
+//! and energies are cut into direction sets and group sets, and each pair of them is a unit. A rank
+//! computes a unit when it has come from the up to three neighbours upwind, and sends the faces
+//! downwind. Waves from all corners are under way at once. Each rank works off its units in the
+//! order of a schedule in which all units and no messages take time. So ranks wait little as long
+//! as computing is slow. Each iteration ends with an all-reduce of the particle count.
 //!
-//! The messages are small: what a rank waits for is a neighbour's computing and, once computing
-//! is fast, the latency of the wave's steps, but hardly ever bandwidth. That is why the paper
-//! finds Kripke indifferent to the network.
+//! The messages are small. A rank waits for a neighbour's computing and, once computing is fast,
+//! for the latency of the wave's steps, but hardly ever for bandwidth. That is why the paper finds
+//! Kripke indifferent to the network.
 
 use std::collections::BTreeSet;
 
@@ -25,12 +24,12 @@ use super::{
 use crate::program::{CollectiveKind, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
-/// The application, for the list of all.
+/// Gives the application to the list of all.
 ///
-/// The factor brings a unit's computing down to 2.2 µs, which is that of a kernel launch: only
-/// where a unit takes hardly longer than a message's latency can an application of so few
-/// bytes communicate for a quarter of its time, as Fig. 4 shows. The message is as small as
-/// lets an eighth of the bandwidth do for 90 % of the performance, as Table II shows.
+/// The factor brings a unit's computing down to 2.2 µs, the time of a kernel launch. An application
+/// of few bytes can communicate for a quarter of its time, as Fig. 4 shows, only with short units.
+/// A unit must take hardly longer than a message's latency. The message is so small that an eighth
+/// of the bandwidth does for 90 % of the performance, as Table II shows.
 pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "pipelined sweeps from the eight corners of a 3D grid",
@@ -44,7 +43,7 @@ const OCTANTS: u32 = 8;
 /// The most sets of either kind.
 const MOST_SETS: u32 = 32;
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Kripke {
@@ -52,9 +51,9 @@ pub struct Kripke {
     pub direction_sets: u32,
     /// Group sets; 8 by default.
     pub group_sets: u32,
-    /// The face of a unit, sent to each downwind neighbour; 256 B by default.
+    /// Gives the size of the face of a unit, sent to each downwind neighbour; 256 B by default.
     pub message: Bytes,
-    /// What a rank computes for a unit; 200 µs by default.
+    /// Holds the time that a rank computes for a unit; 200 µs by default.
     pub compute: Picoseconds,
 }
 
@@ -69,11 +68,11 @@ impl Default for Kripke {
     }
 }
 
-/// A unit of work: an octant and a set within it.
+/// Names a unit of work: an octant and a set within it.
 type Unit = (u32, u32);
 
 impl Kripke {
-    /// The program.
+    /// Writes the program.
     ///
     /// # Errors
     /// No ranks or too many of them; no sets or too many of them.
@@ -129,10 +128,10 @@ fn neighbours(
     })
 }
 
-/// The order in which each rank computes its units: that of a schedule by steps in which every
-/// rank takes, of the units that have come, that of the lowest set, and of these that whose
-/// wave has the longest way to go. As it is the order of a schedule that exists, no rank waits
-/// for one that waits for it.
+/// Returns the order in which each rank computes its units: the order of a schedule by steps. In a
+/// step every rank takes a unit of the lowest set among those that have come. Of these it takes the
+/// one whose wave has the longest way to go. As it is the order of a schedule that exists, no rank
+/// waits for one that waits for it.
 fn order(grid: &Grid<3>, ranks: u32, sets: u32) -> Vec<Vec<Unit>> {
     let to_go = |me: Rank, octant: u32| {
         let at = grid.coordinates(me);

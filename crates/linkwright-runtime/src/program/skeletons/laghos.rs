@@ -1,11 +1,11 @@
-//! Laghos: high-order finite elements in a moving frame, for the Euler equations.
+//! Plays Laghos: high-order finite elements in a moving frame, for the Euler equations.
 //!
-//! After LLNL's proxy of that name: a time step is a two-stage Runge-Kutta scheme. Each stage
-//! solves for the velocity with the conjugate gradient method, whose every iteration swaps the
-//! shared degrees of freedom with the neighbours and sums two scalars over all ranks; the step
-//! ends with the minimum of the time step over all. A 3D decomposition, faces only: what goes
-//! over edges and corners is two orders less. The many small all-reduces cost latency, not
-//! bytes, so that Laghos feels the network's bandwidth only where eight GPUs share a NIC.
+//! LLNL's proxy of that name is the model: a time step is a two-stage Runge-Kutta scheme. Each
+//! stage solves for the velocity with the conjugate gradient method. Each of its iterations swaps
+//! the shared degrees of freedom with the neighbours and sums two scalars over all ranks. The step
+//! ends with the minimum of the time step over all. The 3D decomposition has faces only: the data
+//! over edges and corners is two orders less. The many small all-reduces cost latency, not bytes,
+//! so that Laghos feels the network's bandwidth only where eight GPUs share a NIC.
 
 use serde::Deserialize;
 
@@ -15,12 +15,11 @@ use super::{Skeleton, SkeletonError, check_count, check_ranks, parameters, progr
 use crate::program::{CollectiveKind, Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
-/// The application, for the list of all.
+/// Gives the application to the list of all.
 ///
-/// High-order elements do many operations on each byte, which suits a GPU better than stencils
-/// do; the factor is what takes a share under 5 % to above 25 % where no other job is. The
-/// message is as small as lets four GPUs share a NIC of the paper's bandwidth and eight not, as
-/// Table II shows.
+/// High-order elements do many operations on each byte, which suits a GPU better than stencils do.
+/// The factor takes a share under 5 % to above 25 % where no other job is. The message is so small
+/// that four GPUs can share a NIC of the paper's bandwidth and eight cannot, as Table II shows.
 pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "halos and many small all-reduces of conjugate gradients",
@@ -30,24 +29,24 @@ pub const APPLICATION: Skeleton = Skeleton {
 };
 
 const NAME: &str = "laghos";
-/// The most stages.
+/// Limits the stages.
 const MOST_STAGES: u32 = 10;
-/// The most iterations of the solver.
+/// Limits the iterations of the solver.
 const MOST_ITERATIONS: u32 = 1_000;
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Laghos {
-    /// Stages of a time step; 2 by default.
+    /// Counts the stages of a time step; 2 by default.
     pub stages: u32,
-    /// Iterations of the conjugate gradient method in a stage; 6 by default.
+    /// Counts the iterations of the conjugate gradient method in a stage; 6 by default.
     pub solver_iterations: u32,
-    /// The shared degrees of freedom of a face; 5 KiB by default.
+    /// Gives the size of the shared degrees of freedom of a face; 5 KiB by default.
     pub message: Bytes,
-    /// What a rank computes in an iteration of the solver; 1.2 ms by default.
+    /// Holds the time that a rank computes in an iteration of the solver; 1.2 ms by default.
     pub solver_compute: Picoseconds,
-    /// What a rank computes for the forces of a stage; 6 ms by default.
+    /// Holds the time that a rank computes for the forces of a stage; 6 ms by default.
     pub force_compute: Picoseconds,
 }
 
@@ -64,10 +63,10 @@ impl Default for Laghos {
 }
 
 impl Laghos {
-    /// The program.
+    /// Writes the program.
     ///
     /// # Errors
-    /// No ranks or too many of them; no stages or iterations, or too many of them.
+    /// Refuses no ranks or too many of them, and no stages or iterations, or too many of them.
     pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
         check_ranks(NAME, ranks)?;
         check_count(NAME, "stages", self.stages, MOST_STAGES, "1 to 10")?;

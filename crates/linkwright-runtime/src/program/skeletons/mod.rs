@@ -1,19 +1,20 @@
-//! Skeletons: programs with the communication of known applications.
+//! Writes skeletons: programs with the communication of known applications.
 //!
-//! A skeleton writes what every rank of an application sends, receives and computes in one
-//! iteration of its main loop, which is marked as the body for the runtime to repeat. The six of
-//! [`APPLICATIONS`] are those of Bhowmik et al., "A Simulation Study of Hardware Parameters for Future
-//! GPU-based HPC Platforms" (IPCCC 2021), Section V.A, made for 32 to 512 processes.
+//! A skeleton writes the sends, receives and computations of every rank of an application in one
+//! iteration of its main loop. The loop is marked as the body for the runtime to repeat. The six of
+//! [`APPLICATIONS`] are those of Bhowmik et al., "A Simulation Study of Hardware Parameters for
+//! Future GPU-based HPC Platforms" (IPCCC 2021), Section V.A. They were made for 32 to 512
+//! processes.
 //!
-//! **Scaling.** All scale weakly: a rank's own work and its messages stay the same for any
-//! number of ranks, and only neighbours, tree depths and pipelines grow.
+//! **Scaling.** All scale weakly. A rank's own work and its messages stay the same for any number
+//! of ranks. Only neighbours, tree depths and pipelines grow.
 //!
-//! **What the numbers are.** The paper names no message sizes or times. Those here are chosen
-//! so that on 32 processes with one GPU a node and links of 11.9 GB/s the shares of computing
-//! and communicating are those of its Fig. 4, before and after computation is divided by
-//! [`Application::gpu_speedup`], and so that what limits an application (bytes, latency, or
-//! the other ranks' computing) is what its Table II says. The tests hold them to it under
-//! the LogGP model. The durations are those of the paper's CPUs: before scaling.
+//! **What the numbers are.** The paper names no message sizes or times. Those here are chosen to
+//! match the paper on 32 processes with one GPU a node and links of 11.9 GB/s. The shares of
+//! computing and communicating are those of its Fig. 4, before and after computation is divided by
+//! [`Application::gpu_speedup`]. An application is limited (by bytes, latency, or the other ranks'
+//! computing) as its Table II says. The tests hold them to it under the LogGP model. The durations
+//! are those of the paper's CPUs: before scaling.
 //!
 //! **What is left out.** Set-up and output, load imbalance, and the computation's dependence
 //! on anything but the parameters.
@@ -67,7 +68,7 @@ pub trait Application: Registered {
     /// Makes the program of ranks that stand at nodes of a fabric.
     ///
     /// # Errors
-    /// As [`program`](Self::program).
+    /// Fails as [`program`](Self::program) does.
     fn program_at(
         &self,
         options: &toml::Table,
@@ -94,9 +95,9 @@ pub trait Application: Registered {
 /// Is an application of Linkwright's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Skeleton {
-    /// The name by which scenarios call it.
+    /// Names it in scenarios.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Describes it in a line.
     pub summary: &'static str,
     /// How many times faster its computation is on the paper's GPUs than on its CPUs.
     ///
@@ -151,7 +152,7 @@ impl Application for Skeleton {
     }
 }
 
-/// The applications of the paper, in its order.
+/// Lists the applications of the paper, in its order.
 pub const APPLICATIONS: [Skeleton; 6] = [
     stencil4d::APPLICATION,
     subcomm3d::APPLICATION,
@@ -177,43 +178,43 @@ pub const MOST_RANKS: u32 = 1 << 20;
 pub enum SkeletonError {
     /// No application has the name.
     Unknown {
-        /// The name asked for.
+        /// Holds the name asked for.
         name: String,
         /// Lists every name.
         known: Vec<&'static str>,
     },
     /// An option that the application does not have, or a value that it cannot take.
     Options {
-        /// The application.
+        /// Names the application.
         application: &'static str,
-        /// What is wrong; what would work stands behind a semicolon.
+        /// Says what is wrong; a remedy stands behind a semicolon.
         problem: String,
     },
-    /// A parameter outside its range.
+    /// Refuses a parameter outside its range.
     Parameter {
-        /// The application.
+        /// Names the application.
         application: &'static str,
-        /// The parameter.
+        /// Names the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// Holds its value.
         value: u64,
-        /// What would do.
+        /// Says which values would do.
         remedy: &'static str,
     },
-    /// A message of more than [`MOST_MESSAGE`].
+    /// Refuses a message of more than [`MOST_MESSAGE`].
     Message {
-        /// The application.
+        /// Names the application.
         application: &'static str,
-        /// The largest.
+        /// Gives the size of the largest.
         size: Bytes,
     },
     /// A count of ranks that the application cannot run on.
     Ranks {
-        /// The application.
+        /// Names the application.
         application: &'static str,
-        /// How many.
+        /// Counts the ranks.
         ranks: u32,
-        /// Why not, and what would do.
+        /// Says why not, and which number would do.
         reason: &'static str,
     },
 }
@@ -266,10 +267,10 @@ pub fn application(
     known.get(name).map_err(unknown)
 }
 
-/// The program of the application of a name.
+/// Makes the program of the application of a name.
 ///
 /// # Errors
-/// As [`application`] and [`Application::program`].
+/// Fails as [`application`] and [`Application::program`] do.
 ///
 /// ```
 /// use linkwright_runtime::program::skeletons::skeleton;
@@ -321,7 +322,7 @@ fn check_count(
     Err(SkeletonError::Parameter { application, parameter, value, remedy })
 }
 
-/// The most operations of a program: 2^27 of them take about 7 GB.
+/// Limits the operations of a program: 2^27 of them take about 7 GB.
 const MOST_OPERATIONS: u64 = 1 << 27;
 
 /// Refuses a program of more operations than memory may hold.
@@ -337,7 +338,7 @@ fn check_operations(
     Err(SkeletonError::Ranks { application, ranks, reason })
 }
 
-/// A program of ranks that each know their own part.
+/// Makes a program of ranks that each know their own part.
 fn program_of(
     application: &'static str,
     ranks: u32,

@@ -1,13 +1,14 @@
-//! Stencil4d: each rank of a 4D grid swaps a message with its eight neighbours.
+//! Plays Stencil4d: each rank of a 4D grid swaps a message with its eight neighbours.
 //!
-//! After the benchmark of the same name among TraceR's examples: receives posted, sends, wait
-//! for all, barrier. The grid wraps around; where a side is 2 both neighbours along it are the
-//! same rank, which gets two messages. The eight messages are large and, by default, all under
-//! way at once, which is what makes the order of packets at the NIC matter (the paper's Fig. 8).
+//! The benchmark of the same name among TraceR's examples is the model: receives are posted, then
+//! come sends, a wait for all, and a barrier. The grid wraps around. Where a side is 2, both
+//! neighbours along it are the same rank, which gets two messages. The eight messages are large
+//! and, by default, all under way at once. This makes the order of packets at the NIC matter (the
+//! paper's Fig. 8).
 //!
-//! The benchmark's sends block. A blocking send above the eager limit (64 kB) returns only
-//! when its message has gone, so that only one would be under way and no NIC could choose;
-//! hence the default is non-blocking sends, and `blocking_sends` brings the example's back.
+//! The benchmark's sends block. A blocking send above the eager limit (64 kB) returns only when its
+//! message has gone. So only one would be under way, and no NIC could choose. Hence the default is
+//! non-blocking sends, and `blocking_sends` brings the example's back.
 
 use serde::Deserialize;
 
@@ -17,11 +18,11 @@ use super::{Skeleton, SkeletonError, check_ranks, parameters, program_of};
 use crate::program::{CollectiveKind, Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
-/// The application, for the list of all.
+/// Gives the application to the list of all.
 ///
-/// A stencil is limited by memory; the factor is the 900 GB/s of a V100 (its data sheet) over
-/// the about 60 GB/s that programs reach of the 77 GB/s of one socket of the paper's Quartz
-/// (four channels of DDR4-2400).
+/// A stencil is limited by memory. The factor divides the 900 GB/s of a V100 (its data sheet) by
+/// about 60 GB/s. Programs reach these of the 77 GB/s of one socket of the paper's Quartz (four
+/// channels of DDR4-2400).
 pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "eight large messages to the neighbours in a 4D grid, then a barrier",
@@ -32,13 +33,13 @@ pub const APPLICATION: Skeleton = Skeleton {
 
 const NAME: &str = "stencil4d";
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Stencil4d {
-    /// The message to each neighbour; 128 KiB by default, twice the eager limit.
+    /// Gives the size of the message to each neighbour; 128 KiB by default, twice the eager limit.
     pub message: Bytes,
-    /// What a rank computes in an iteration; 25 µs by default.
+    /// Holds the time that a rank computes in an iteration; 25 µs by default.
     pub compute: Picoseconds,
     /// Whether each send returns only when its buffer is free; not by default.
     pub blocking_sends: bool,
@@ -51,10 +52,10 @@ impl Default for Stencil4d {
 }
 
 impl Stencil4d {
-    /// The program.
+    /// Writes the program.
     ///
     /// # Errors
-    /// A count of ranks with no 4D grid of sides of at least 2.
+    /// Refuses a count of ranks with no 4D grid of sides of at least 2.
     pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
         check_ranks(NAME, ranks)?;
         let grid = Grid::<4>::balanced(ranks);

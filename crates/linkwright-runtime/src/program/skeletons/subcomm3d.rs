@@ -1,18 +1,18 @@
-//! Subcomm3d: all-to-all in the lines of a 3D grid.
+//! Plays Subcomm3d: all-to-all in the lines of a 3D grid.
 //!
-//! After the benchmark of that name which the paper takes from Bhatele's "Evaluating trade-offs
-//! in potential exascale fabric topologies" (LLNL, 2018), published as `subcom3d-a2a` in
-//! Chatterbug (LLNL-CODE-756471): it takes the sides of the grid and a size of message for each
-//! axis, where none means that the axis is skipped. Each line of an axis that is not skipped is
-//! a communicator; ranks count along x first. A rank's bytes grow with the length of its lines,
-//! as each partner gets a message of the same size.
+//! The paper takes the benchmark of that name from Bhatele's "Evaluating trade-offs in potential
+//! exascale fabric topologies" (LLNL, 2018). It is published as `subcom3d-a2a` in Chatterbug
+//! (LLNL-CODE-756471). It takes the sides of the grid and a size of message for each axis, where
+//! none means that the axis is skipped. Each line of an axis that is not skipped is a communicator;
+//! ranks count along x first. A rank's bytes grow with the length of its lines, as each partner
+//! gets a message of the same size.
 //!
 //! The paper does not say which sides and sizes it ran. The default is lines along x alone, of an
-//! eighth of the ranks and at most 16, which is what its results point to. On 32 processes half
-//! the bandwidth does with four GPUs a node (Table II): so that all traffic stays in nodes, whose
-//! links are twice as fast, and lines have four ranks. 64 processes gain at eight a node. 512 need
-//! four times the bandwidth both at four and at eight a node, as lines of 16 do. With all three
-//! axes it is the pattern of a 3D FFT.
+//! eighth of the ranks and at most 16, because its results point to it. On 32 processes half the
+//! bandwidth does with four GPUs a node (Table II). So all traffic stays in nodes, whose links are
+//! twice as fast, and lines have four ranks. 64 processes gain at eight a node. 512 need four times
+//! the bandwidth both at four and at eight a node, as lines of 16 do. With all three axes it is the
+//! pattern of a 3D FFT.
 
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ use super::{Skeleton, SkeletonError, check_ranks, parameters, program_of};
 use crate::program::{CollectiveKind, CommunicatorId, Operation, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
-/// The application, for the list of all.
+/// Gives the application to the list of all.
 ///
 /// FFTs are limited by memory, as stencils are; the factor is Stencil4d's.
 pub const APPLICATION: Skeleton = Skeleton {
@@ -37,20 +37,20 @@ const NAME: &str = "subcomm3d";
 /// The longest line along x unless the sides are given.
 const LONGEST_LINE: u32 = 16;
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Subcomm3d {
-    /// The sides of the grid along x, y and z; [`default_sides`] where absent.
+    /// Holds the sides of the grid along x, y and z; [`default_sides`] where absent.
     pub sides: Option<[u32; 3]>,
-    /// What each rank sends to each other rank of its line along x, 0 B for no all-to-all along
-    /// it; 128 KiB by default.
+    /// Counts the bytes that each rank sends to each other rank of its line along x, 0 B for no
+    /// all-to-all along it; 128 KiB by default.
     pub message_x: Bytes,
-    /// The same along y; 0 B by default.
+    /// Counts the same along y; 0 B by default.
     pub message_y: Bytes,
-    /// The same along z; 0 B by default.
+    /// Counts the same along z; 0 B by default.
     pub message_z: Bytes,
-    /// What a rank computes before each all-to-all; 8 µs by default.
+    /// Holds the time that a rank computes before each all-to-all; 8 µs by default.
     pub compute: Picoseconds,
 }
 
@@ -66,9 +66,9 @@ impl Default for Subcomm3d {
     }
 }
 
-/// The sides along x, y and z for a number of ranks: x is its largest divisor of at most an
-/// eighth of it and at most 16 that leaves two sides of at least 2, and y and z are the most even
-/// ones; where there is no such divisor, all three are.
+/// Returns the sides along x, y and z for a number of ranks. Side x is its largest divisor of at
+/// most an eighth of it and at most 16 that leaves two sides of at least 2. Sides y and z are then
+/// the most even ones. Where there is no such divisor, all three are the most even ones.
 ///
 /// ```
 /// use linkwright_runtime::program::skeletons::subcomm3d::default_sides;
@@ -86,10 +86,10 @@ pub fn default_sides(ranks: u32) -> [u32; 3] {
 }
 
 impl Subcomm3d {
-    /// The program.
+    /// Writes the program.
     ///
     /// # Errors
-    /// A count of ranks with no 3D grid of sides of at least 2, and sides of another grid.
+    /// Refuses a count of ranks with no 3D grid of sides of at least 2, and sides of another grid.
     pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
         check_ranks(NAME, ranks)?;
         let [x, y, z] = self.sides(ranks)?;

@@ -1,11 +1,11 @@
-//! SW4lite: seismic waves by fourth-order finite differences.
+//! Plays SW4lite: seismic waves by fourth-order finite differences.
 //!
-//! After LLNL's proxy of SW4: the ground is cut in two dimensions only, so that each rank has a
-//! column from the surface to the bottom. A time step has a predictor and a corrector and, as
-//! the stencil is two points wide for three components, each swaps thick halos, side after side
-//! as SW4 does: a combined send and receive either way along one axis, then along the other, so
-//! that the second carries the corners. So a rank has one message under way at a time. Sides of
-//! the domain do not wrap around.
+//! LLNL's proxy of SW4 is the model. The ground is cut in two dimensions only, so that each rank
+//! has a column from the surface to the bottom. A time step has a predictor and a corrector. As the
+//! stencil is two points wide for three components, each swaps thick halos, side after side as SW4
+//! does. Each makes a combined send and receive either way along one axis, then along the other, so
+//! that the second carries the corners. So a rank has one message under way at a time. Sides of the
+//! domain do not wrap around.
 
 use serde::Deserialize;
 
@@ -15,10 +15,10 @@ use super::{Skeleton, SkeletonError, check_count, check_ranks, parameters, progr
 use crate::program::{Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
-/// The application, for the list of all.
+/// Gives the application to the list of all.
 ///
-/// The least of the six: it takes a share of about 20 % to the lower part of 25 to 65 %, below
-/// AMG's, as the lesser need of bandwidth in Table II wants it.
+/// The factor is the least of the six. It takes a share of about 20 % to the lower part of 25 to 65
+/// %. This is below AMG's, as the lesser need of bandwidth in Table II wants it.
 pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "thick halos of a wide stencil in a 2D grid, several a step",
@@ -28,19 +28,19 @@ pub const APPLICATION: Skeleton = Skeleton {
 };
 
 const NAME: &str = "sw4lite";
-/// The most exchanges of a step.
+/// Limits the exchanges of a step.
 const MOST_EXCHANGES: u32 = 100;
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sw4lite {
     /// Exchanges of halos in a step; 2 by default, the predictor's and the corrector's.
     pub exchanges: u32,
-    /// The halo to each neighbour: 64 by 64 points, 2 deep, 3 numbers of 8 B; 192 KiB by
-    /// default.
+    /// Gives the size of the halo to each neighbour: 64 by 64 points, 2 deep, 3 numbers of 8 B; 192
+    /// KiB by default.
     pub message: Bytes,
-    /// What a rank computes before each exchange; 280 µs by default.
+    /// Holds the time that a rank computes before each exchange; 280 µs by default.
     pub compute: Picoseconds,
 }
 
@@ -51,10 +51,10 @@ impl Default for Sw4lite {
 }
 
 impl Sw4lite {
-    /// The program.
+    /// Writes the program.
     ///
     /// # Errors
-    /// No ranks or too many of them; no exchanges or too many of them.
+    /// Refuses no ranks or too many of them, and no exchanges or too many of them.
     pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
         check_ranks(NAME, ranks)?;
         check_count(NAME, "exchanges", self.exchanges, MOST_EXCHANGES, "1 to 100")?;

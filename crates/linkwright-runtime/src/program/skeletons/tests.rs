@@ -1,4 +1,4 @@
-//! What holds of every skeleton.
+//! Tests conditions that hold for every skeleton.
 
 use std::collections::BTreeMap;
 

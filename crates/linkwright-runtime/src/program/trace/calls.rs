@@ -1,4 +1,4 @@
-//! Which events lie within one MPI call.
+//! Finds the events that lie within one MPI call.
 
 use crate::program::otf2::{Archive, EventKind, Imbalance, Location, Paradigm, Region, RegionRole};
 

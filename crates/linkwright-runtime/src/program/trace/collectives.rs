@@ -1,9 +1,10 @@
 //! How large collectives were.
 //!
-//! OTF2 does not say what a collective's two sizes mean. Score-P, whose archives these mostly
-//! are, counts the bytes between a rank and each of its peers, itself among them (its MPI
-//! adapter's source, and TraceR's reader, which divides by the ranks again). For *N* ranks and
-//! an operation of *n* bytes, in the sense of [`Operation::Collective`](crate::program::Operation):
+//! OTF2 does not say what a collective's two sizes mean. Score-P, whose archives these mostly are,
+//! counts the bytes between a rank and each of its peers, itself among them. The sources are its
+//! MPI adapter's code, and TraceR's reader, which divides by the ranks again. *N* ranks and an
+//! operation of *n* bytes, in the sense of [`Operation::Collective`](crate::program::Operation),
+//! give:
 //!
 //! | collective | sent | received |
 //! | --- | --- | --- |
@@ -15,9 +16,9 @@
 //! | reduce-scatter | *n* | *N* times its part |
 //! | scan of the rank *i* | *n* (*N* - *i* - 1) | *n* (*i* + 1) |
 //!
-//! What a rank does in place it leaves out (*N* - 1 for *N*), which no record tells: such an
-//! operation is taken to be smaller by one part in *N*. Sizes are taken from the largest record
-//! of all ranks, as some leave out theirs.
+//! Score-P leaves out the data that a rank handles in place (*N* - 1 for *N*), and no record tells
+//! of it. Such an operation is taken to be smaller by one part in *N*. Sizes are taken from the
+//! largest record of all ranks, as some leave out theirs.
 //!
 //! Nothing in an archive says that its recorder counts so. A size is divided only where that leaves
 //! no rest, and a [note](TraceNote::DividedSizes) says so; another recorder's are taken
@@ -53,7 +54,7 @@ impl Named for CollectiveBytes {
         &[("divided", Self::Divided), ("as-recorded", Self::AsRecorded)];
 }
 
-/// What the ranks of a collective recorded, together.
+/// Holds the records of all ranks of a collective, together.
 #[derive(Debug, Clone, Copy)]
 struct Records {
     operation: CollectiveOperation,
@@ -64,7 +65,7 @@ struct Records {
     received: u128,
 }
 
-/// The sizes of all collectives: by communicator, in the order of its calls.
+/// Holds the sizes of all collectives: by communicator, in the order of its calls.
 #[derive(Debug)]
 pub struct Sizes {
     sizes: BTreeMap<u32, Vec<Bytes>>,
@@ -181,7 +182,7 @@ impl Records {
     }
 }
 
-/// The program's collective for one of MPI's.
+/// Returns the program's collective for one of MPI's.
 pub fn kind(operation: CollectiveOperation) -> CollectiveKind {
     use CollectiveOperation as Of;
     match operation {

@@ -1,4 +1,4 @@
-//! The archive's communicators as a program's.
+//! Converts the archive's communicators into a program's.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::steps::{Action, Steps};
 use crate::program::otf2::{Archive, Members};
 use crate::program::{CommunicatorId, Rank, WORLD};
 
-/// The communicators that messages and collectives use.
+/// Holds the communicators that messages and collectives use.
 #[derive(Debug)]
 pub struct Communicators {
-    /// The index in the program by the archive's id.
+    /// Gives the index in the program by the archive's id.
     ids: BTreeMap<u32, CommunicatorId>,
     members: Vec<Vec<Rank>>,
 }
@@ -84,7 +84,7 @@ impl Communicators {
         &self.members[self.ids[&id] as usize]
     }
 
-    /// The program's communicators.
+    /// Returns the program's communicators.
     pub fn into_members(self) -> Vec<Vec<Rank>> {
         self.members
     }

@@ -1,4 +1,4 @@
-//! What makes an archive no program.
+//! Says why an archive makes no program.
 
 use thiserror::Error;
 
@@ -14,42 +14,42 @@ pub enum TraceError {
     NoRanks,
     /// An event that cannot be played again.
     Call {
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The event's index at the rank's location.
+        /// Gives the event's index at the rank's location.
         event: usize,
         /// The MPI call that holds it.
         call: String,
-        /// Why.
+        /// Says why.
         fault: CallFault,
     },
     /// A main loop that is not there.
     NoLoop {
         /// The first rank that never enters it.
         rank: Rank,
-        /// The region asked for.
+        /// Names the region asked for.
         region: String,
         /// The regions that the rank enters and that may be a loop.
         known: Vec<String>,
     },
     /// A request that is open when the main loop begins or ends.
     RequestAcrossLoop {
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The event that started the request.
+        /// Gives the event that started the request.
         start: usize,
-        /// The event that found it complete.
+        /// Gives the event that found it complete.
         event: usize,
         /// The MPI call that holds it.
         call: String,
-        /// The main loop's region.
+        /// Names the main loop's region.
         region: String,
     },
     /// Times that do not fit 64 bits of picoseconds.
     TooLong {
-        /// The rank.
+        /// Gives the number of the rank.
         rank: Rank,
-        /// The clock's resolution.
+        /// Holds the clock's resolution, in ticks per second.
         ticks_per_second: u64,
     },
 }
@@ -92,24 +92,24 @@ impl Diagnose for TraceError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum CallFault {
-    /// A message or a collective between two groups.
+    /// Refuses a message or a collective between two groups.
     InterCommunicator {
-        /// The communicator's name.
+        /// Names the communicator.
         communicator: String,
     },
     /// A rank that uses a communicator of others.
     NotMember {
-        /// The communicator's name.
+        /// Names the communicator.
         communicator: String,
     },
     /// A collective that is not known.
     UnknownCollective {
-        /// Its number in OTF2.
+        /// Gives its number in OTF2.
         number: u8,
     },
-    /// A message or a collective of more than [`MOST_MESSAGE`].
+    /// Refuses a message or a collective of more than [`MOST_MESSAGE`].
     TooLarge {
-        /// What it carries.
+        /// Counts the bytes that it carries.
         size: Bytes,
     },
     /// A collective that needs a root.

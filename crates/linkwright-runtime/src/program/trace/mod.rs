@@ -1,4 +1,5 @@
-//! Programs from recorded traces: what the ranks of an OTF2 archive did, to be played again.
+//! Makes programs from recorded traces: the work of the ranks of an OTF2 archive, to be played
+//! again.
 //!
 //! [`program_of`] turns an [`Archive`] into a [`Program`]. The time between MPI calls becomes
 //! computation; the time inside them is dropped, because the replay makes it anew.
@@ -8,26 +9,26 @@
 //! differences, so that rounding does not add up. While the recording was switched off, or the
 //! recorder wrote its memory to disk, no time passes.
 //!
-//! **Messages.** A blocking send or receive is one operation. Both in one call (`MPI_Sendrecv`)
-//! go on side by side, and the call waits for the two. A non-blocking call starts its operation,
-//! and the call that found it complete (`MPI_Wait` or a test) waits for it; what a call such as
-//! `MPI_Waitany` found complete in the trace is what it waits for in the replay. A test that
-//! found nothing complete is nothing. OTF2 writes down whom a receive got its message from, not
-//! whom it would have taken one from: a receive of any source or tag becomes one of the source
-//! and tag that came. A receive is posted where its request was made and takes its peer, tag
-//! and size from its completion. What was cancelled, or not complete at the trace's end, is
-//! left out, but for sends. The modes of sends (synchronous, buffered, ready) are not told
+//! **Messages.** A blocking send or receive is one operation. Both in one call (`MPI_Sendrecv`) go
+//! on side by side, and the call waits for the two. A non-blocking call starts its operation, and
+//! the call that found it complete (`MPI_Wait` or a test) waits for it. A call such as
+//! `MPI_Waitany` waits in the replay for the operations that it found complete in the trace. A test
+//! that found nothing complete is nothing. OTF2 writes down whom a receive got its message from,
+//! not whom it would have taken one from. So a receive of any source or tag becomes one of the
+//! source and tag that came. A receive is posted where its request was made, and takes its peer,
+//! tag and size from its completion. Operations that were cancelled, or not complete at the trace's
+//! end, are left out, but for sends. The modes of sends (synchronous, buffered, ready) are not told
 //! apart: the replay's protocol decides by size.
 //!
-//! **Collectives.** Ranks of a communicator make their collectives in the same order, so that
-//! the n-th of each rank are one. Its size is worked out from what all of its ranks recorded
-//! (see `collectives.rs`), and is the same for all: the versions with a size for each rank
-//! (`MPI_Gatherv`, `MPI_Alltoallv`) take the average, rounded up. An exclusive scan is a scan, and
-//! making or freeing a handle of a window or the like is a barrier. A collective of one rank
-//! moves nothing and is left out.
+//! **Collectives.** Ranks of a communicator make their collectives in the same order, so that the
+//! n-th of each rank are one. Its size is worked out from the records of all its ranks (see
+//! `collectives.rs`), and is the same for all. Versions with a size for each rank (`MPI_Gatherv`,
+//! `MPI_Alltoallv`) take the average, rounded up. An exclusive scan is a scan, and making or
+//! freeing a handle of a window or the like is a barrier. A collective of one rank moves nothing
+//! and is left out.
 //!
-//! **Other calls** record no messages (`MPI_Init`, `MPI_Comm_split`, one-sided and file calls):
-//! they are left out with the time that they took, and a [note](TraceNote) counts them.
+//! **Other calls** record no messages (`MPI_Init`, `MPI_Comm_split`, one-sided and file calls).
+//! They are left out with the time that they took, and a [note](TraceNote) counts them.
 //!
 //! **Regions.** Those that the program's author marked are kept, balanced or not. The main loop,
 //! which iterations repeat, is such a region too: [`TraceOptions::main_loop`].
@@ -69,7 +70,7 @@ pub const MAIN_LOOPS: [&str; 2] = ["TRACER_Loop", "main_loop"];
 /// How a trace is to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// The program's name.
+    /// Names the program.
     pub name: String,
     /// The region of the main loop, from its first entry to its last exit; any region of the
     /// archive but an MPI call. Absent, it is one of [`MAIN_LOOPS`] where there is such a region.
@@ -85,17 +86,17 @@ impl Default for TraceOptions {
     }
 }
 
-/// A program from a trace, and what its reader should know.
+/// Holds a program from a trace, with notes for its reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceProgram {
-    /// The program.
+    /// Holds the program.
     pub program: Program,
-    /// What was left out or could not be told.
+    /// Lists the things that were left out or could not be told.
     pub notes: Vec<TraceNote>,
 }
 
-/// What an archive is called: its folder, as the anchor is mostly called `traces.otf2`; the anchor
-/// without its ending where no folder is named.
+/// Names an archive by its folder, as the anchor is mostly called `traces.otf2`. Where no folder is
+/// named, it takes the anchor without its ending.
 #[must_use]
 pub fn archive_name(anchor: &str) -> &str {
     let mut parts = anchor.rsplit(['/', '\\']);
@@ -105,14 +106,15 @@ pub fn archive_name(anchor: &str) -> &str {
     name.unwrap_or(file)
 }
 
-/// The program that an archive recorded.
+/// Makes the program that an archive recorded.
 ///
 /// Sends without receives are not looked for: the replay finds them.
 ///
 /// # Errors
-/// An archive without MPI ranks; messages over inter-communicators; a rank outside the
-/// communicator that it uses; collectives that are unknown or lack their root; a main loop that
-/// is named but missing, or that a request crosses; a rank that computed for more than 213 days.
+/// Refuses an archive without MPI ranks, messages over inter-communicators, and a rank outside the
+/// communicator that it uses. Refuses collectives that are unknown or lack their root. Refuses a
+/// main loop that is named but missing, or that a request crosses. Refuses a rank that computed for
+/// more than 213 days.
 pub fn program_of(archive: &Archive, options: &TraceOptions) -> Result<TraceProgram, TraceError> {
     if archive.ranks.is_empty() {
         return Err(TraceError::NoRanks);

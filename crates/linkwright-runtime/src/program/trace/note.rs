@@ -1,4 +1,4 @@
-//! What a program from a trace lacks.
+//! Lists the things that a program from a trace lacks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,14 +7,14 @@ use crate::program::otf2::{Archive, EventKind};
 use crate::program::{CollectiveKind, Rank};
 use crate::units::Bytes;
 
-/// What was left out of a program, or could not be told.
+/// Tells of something that was left out of a program, or could not be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceNote {
     /// MPI events of locations that are no rank's own: further threads.
     OtherLocations {
-        /// Locations with such events.
+        /// Counts the locations with such events.
         locations: usize,
-        /// The events.
+        /// Counts the events.
         events: usize,
     },
     /// Calls of MPI that record no message: they are left out, and so is their time.
@@ -25,22 +25,22 @@ pub enum TraceNote {
     /// Receives and collectives that were never found complete, so that the trace does not say
     /// what they were.
     OpenRequests {
-        /// How many.
+        /// Says how many there are.
         count: usize,
     },
     /// Non-blocking sends that were never found complete: they are sent, and nobody waits.
     UnwaitedSends {
-        /// How many.
+        /// Says how many there are.
         count: usize,
     },
     /// Messages and collectives whose start was not recorded: they start where they complete.
     LateStarts {
-        /// How many.
+        /// Says how many there are.
         count: usize,
     },
     /// Requests that were cancelled.
     Cancelled {
-        /// How many.
+        /// Says how many there are.
         count: usize,
     },
     /// Recorded sizes of collectives are divided by the peers of a rank.
@@ -61,9 +61,9 @@ pub enum TraceNote {
     },
     /// A main loop that requests cross: it is not marked, so that iterations cannot repeat it.
     LoopNotMarked {
-        /// The loop's region.
+        /// Names the loop's region.
         region: String,
-        /// The first rank with such a request.
+        /// Gives the first rank with such a request.
         rank: Rank,
     },
 }
@@ -136,7 +136,7 @@ impl fmt::Display for TraceNote {
     }
 }
 
-/// What notes are made from.
+/// Holds the counts that notes are made from.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub other_locations: usize,
@@ -177,7 +177,7 @@ impl Counts {
         }
     }
 
-    /// The notes.
+    /// Makes the notes.
     pub fn into_notes(self) -> Vec<TraceNote> {
         let some = |count: usize, note: fn(usize) -> TraceNote| (count > 0).then(|| note(count));
         let (locations, events) = (self.other_locations, self.other_events);

@@ -1,4 +1,4 @@
-//! One rank's events as operations.
+//! Turns one rank's events into operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +19,16 @@ use crate::units::{Bytes, Picoseconds};
 /// The events of a main loop: the first entry, and the last exit if the loop is left.
 pub type Body = (usize, Option<usize>);
 
-/// What all ranks share.
+/// Holds everything that all ranks share.
 pub struct Context<'a> {
     pub archive: &'a Archive,
     pub communicators: &'a Communicators,
     pub sizes: &'a Sizes,
-    /// The index of each kept region by its id.
+    /// Gives the index of each kept region by its id.
     pub region_ids: BTreeMap<u32, u32>,
 }
 
-/// The main loop of each rank.
+/// Finds the main loop of each rank.
 ///
 /// # Errors
 /// A named loop that a rank lacks or that a request crosses.
@@ -100,7 +100,7 @@ fn entered(archive: &Archive, location: &Location) -> Vec<String> {
     regions.filter(|region| !is_call(region)).map(|region| region.name.to_string()).collect()
 }
 
-/// The first request of which only the start or only the end is in the loop.
+/// Finds the first request with only its start or only its end in the loop.
 fn crossing(steps: &Steps, (first, last): Body) -> Option<(usize, usize)> {
     let inside = |event: usize| event > first && last.is_none_or(|last| event < last);
     steps.iter().find_map(|(event, step)| match step {
@@ -120,7 +120,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Goes on to a time; what lies between is computation, or else nothing.
+    /// Goes on to a time. The time between is computation, or else nothing.
     fn advance(&mut self, time: u64, computing: bool) {
         if computing && self.recording {
             self.ticks += time.saturating_sub(self.until);
@@ -157,10 +157,10 @@ struct Writer<'a> {
     sequences: BTreeMap<u32, usize>,
 }
 
-/// The program of a rank.
+/// Writes the program of a rank.
 ///
 /// # Errors
-/// A collective without its root, and more computation than 64 bits hold.
+/// Refuses a collective without its root, and more computation than 64 bits hold.
 pub fn write_rank(
     context: &Context,
     rank: Rank,
@@ -326,7 +326,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The operation of an action; none for a collective of one rank.
+    /// Returns the operation of an action; none for a collective of one rank.
     fn operation(
         &mut self,
         event: usize,

@@ -1,11 +1,11 @@
-//! What each event of a rank means once its request is known from beginning to end.
+//! Finds the meaning of each event of a rank once its request is known from beginning to end.
 
 use std::collections::BTreeMap;
 
 use super::note::Counts;
 use crate::program::otf2::{CollectiveRecord, Event, EventKind, MessageEnd};
 
-/// A message or a collective.
+/// Describes a message or a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Sends a message.
@@ -16,7 +16,7 @@ pub enum Action {
     Collective(CollectiveRecord),
 }
 
-/// What an event does to the program.
+/// Describes the effect of an event on the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The call goes on until the action is complete.
@@ -42,12 +42,12 @@ struct Open {
 enum OpenKind {
     Send,
     Receive,
-    /// A receive of a probed message.
+    /// Receives a probed message.
     Matched(MessageEnd),
     Collective,
 }
 
-/// The requests of a rank as its events go by.
+/// Keeps the requests of a rank as its events go by.
 #[derive(Default)]
 struct Scan {
     steps: BTreeMap<usize, Step>,
@@ -57,7 +57,7 @@ struct Scan {
 }
 
 impl Steps {
-    /// The steps of a rank's events.
+    /// Finds the steps of a rank's events.
     pub fn of(events: &[Event], counts: &mut Counts) -> Self {
         let mut scan = Scan::default();
         for (index, event) in events.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Steps {
         Self { steps: scan.steps }
     }
 
-    /// What an event does, if it does anything.
+    /// Returns the step of an event, if it makes one.
     pub fn get(&self, event: usize) -> Option<Step> {
         self.steps.get(&event).copied()
     }
@@ -79,7 +79,7 @@ impl Steps {
         self.steps.iter().map(|(event, step)| (*event, *step))
     }
 
-    /// The actions in the order in which they start.
+    /// Lists the actions in the order in which they start.
     pub fn actions(&self) -> impl Iterator<Item = (usize, Action)> {
         self.iter().filter_map(|(event, step)| match step {
             Step::Blocking(action) | Step::Start(action) => Some((event, action)),

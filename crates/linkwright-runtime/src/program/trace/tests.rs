@@ -1,4 +1,4 @@
-//! Small archives as programs.
+//! Tests small archives as programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::program::{
 use crate::units::{Bytes, Picoseconds};
 use EventKind::{Enter, Leave, MpiIrecv, MpiIrecvRequest, MpiIsend, MpiIsendComplete};
 
-/// Regions: an MPI call and one of the author's.
+/// Names two regions: an MPI call and one of the author's.
 const CALL: u32 = 1;
 const LOOP: u32 = 2;
 /// Communicators: all ranks, one of two others, each rank alone, and two groups.
@@ -241,10 +241,11 @@ fn time_passes_only_while_recording_and_outside_calls() {
     assert_eq!(notes, [TraceNote::SilentCalls { calls: [("MPI_Call".to_owned(), 2)].into() }]);
 }
 
-/// A collective of MPI and of a program, and what each of four ranks sent and received.
+/// Holds a collective of MPI and of a program, and the bytes that each of four ranks sent and
+/// received.
 type Recorded = (Of, CollectiveKind, [(u64, u64); 4]);
 
-/// What Score-P would record for an operation of 60 bytes on four ranks.
+/// These are the numbers that Score-P would record for an operation of 60 bytes on four ranks.
 #[test]
 fn sizes_follow_from_what_all_ranks_record() {
     let n = 60;

@@ -1,9 +1,9 @@
 //! Which GPU each rank of each job gets.
 //!
-//! A mapping file is text: one line for each rank, with the index of its GPU, first all ranks
-//! of the first job, then those of the second, and so on. What follows a `#` is a comment;
-//! empty lines count for nothing. The GPU's index is its node times the GPUs of a node, plus
-//! its place in the node.
+//! A mapping file is text. It has one line for each rank, with the index of its GPU: first all
+//! ranks of the first job, then those of the second, and so on. A `#` starts a comment; empty lines
+//! count for nothing. The GPU's index is its node times the GPUs of a node, plus its place in the
+//! node.
 //!
 //! ```text
 //! # job 0: stencil4d on 2
@@ -22,16 +22,16 @@ use super::shuffle;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position};
 use crate::engine::Random;
 
-/// The index of a GPU: node times GPUs per node, plus its place in the node.
+/// Gives the index of a GPU: node times GPUs per node, plus its place in the node.
 pub type Gpu = u32;
 
 /// Jobs that have more ranks than the system has GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct MappingError {
-    /// The ranks of all jobs.
+    /// Counts the ranks of all jobs.
     pub ranks: u64,
-    /// The GPUs of the system.
+    /// Counts the GPUs of the system.
     pub gpus: u32,
 }
 
@@ -58,31 +58,33 @@ fn dealt(sizes: &[u32], gpus: u32, order: &[Gpu]) -> Result<Vec<Vec<Gpu>>, Mappi
     Ok(sizes.iter().map(take).collect())
 }
 
-/// Jobs one after another, each rank on the next GPU; the GPUs of each job in rank order.
+/// Maps jobs one after another, each rank to the next GPU; returns the GPUs of each job in rank
+/// order.
 ///
 /// # Errors
-/// More ranks than GPUs.
+/// Refuses more ranks than GPUs.
 pub fn linear_mapping(sizes: &[u32], gpus: u32) -> Result<Vec<Vec<Gpu>>, MappingError> {
     let ranks: u64 = sizes.iter().map(|size| u64::from(*size)).sum();
     let last = u32::try_from(ranks).unwrap_or(gpus).min(gpus);
     dealt(sizes, gpus, &(0..last).collect::<Vec<_>>())
 }
 
-/// Each rank on a GPU by chance, none on two, from a seed; the GPUs of each job in rank order.
+/// Maps each rank to a GPU by chance, none to two, from a seed; returns the GPUs of each job in
+/// rank order.
 ///
 /// # Errors
-/// More ranks than GPUs.
+/// Refuses more ranks than GPUs.
 pub fn random_mapping(sizes: &[u32], gpus: u32, seed: u64) -> Result<Vec<Vec<Gpu>>, MappingError> {
     let mut order: Vec<Gpu> = (0..gpus).collect();
     shuffle(&mut order, &mut Random::new(seed));
     dealt(sizes, gpus, &order)
 }
 
-/// The mapping of a file for jobs of these sizes; the GPUs of each job in rank order.
+/// Reads the mapping of a file for jobs of these sizes; returns the GPUs of each job in rank order.
 ///
 /// # Errors
-/// What is no GPU's index, a GPU that the system has not, a GPU given to two ranks, and too
-/// many lines or too few.
+/// Refuses a text that is no GPU's index, a GPU that the system has not, and a GPU given to two
+/// ranks. Refuses too many lines or too few.
 pub fn read_mapping(
     file: &str,
     text: &str,
@@ -145,7 +147,7 @@ pub fn read_mapping(
     Ok(dealt(sizes, gpus, &order).expect("each rank has a GPU of its own"))
 }
 
-/// The job of a rank counted over all jobs, and its rank there.
+/// Returns the job of a rank counted over all jobs, and its rank there.
 fn job_of(sizes: &[u32], mut rank: u64) -> (usize, u64) {
     for (job, size) in sizes.iter().enumerate() {
         if rank < u64::from(*size) {

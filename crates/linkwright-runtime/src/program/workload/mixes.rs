@@ -1,4 +1,4 @@
-//! Random mixes of jobs that fill a system.
+//! Draws random mixes of jobs that fill a system.
 
 use std::num::NonZeroU64;
 
@@ -9,34 +9,34 @@ use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::Random;
 use crate::program::skeletons::APPLICATIONS;
 
-/// One job of a mix.
+/// Describes one job of a mix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MixJob {
-    /// The application's name.
+    /// Names the application.
     pub application: String,
     /// How many processes it has.
     pub ranks: u32,
 }
 
-/// What mixes have to be like.
+/// Holds the rules that mixes obey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixRules {
-    /// The processes of each mix, exactly.
+    /// Counts the processes of each mix, exactly.
     pub processes: u32,
-    /// The applications to choose from.
+    /// Lists the applications to choose from.
     pub applications: Vec<String>,
-    /// The sizes to choose from, each a divisor of the next larger one, and the largest a
+    /// Lists the sizes to choose from, each a divisor of the next larger one, and the largest a
     /// divisor of the processes.
     pub sizes: Vec<u32>,
-    /// How many mixes.
+    /// Counts the mixes.
     pub mixes: u32,
-    /// How often each application appears at each size, at least, over all mixes.
+    /// Says how often each application appears at each size, at least, over all mixes.
     pub at_least: u32,
 }
 
 impl Default for MixRules {
-    /// The paper's: 20 mixes of 2048 processes, six applications at 32 to 512 processes, each
-    /// four times.
+    /// Gives the paper's rules: 20 mixes of 2048 processes, six applications at 32 to 512
+    /// processes, each four times.
     fn default() -> Self {
         Self {
             processes: 2048,
@@ -52,18 +52,18 @@ impl Default for MixRules {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum MixError {
-    /// Nothing to choose from.
+    /// Says that there is nothing to choose from.
     Empty,
     /// A size that is zero, given twice, or no divisor of the next larger one.
     Indivisible {
-        /// The size.
+        /// Holds the size.
         size: u32,
-        /// The next larger size, or the number of processes.
+        /// Holds the next larger size, or the number of processes.
         next: u32,
     },
     /// More jobs demanded than there is room for.
     NoRoom {
-        /// The demand.
+        /// Holds the number asked for.
         at_least: u32,
         /// The processes that it takes.
         needed: u64,
@@ -94,14 +94,14 @@ impl Diagnose for MixError {
 /// The most processes over all mixes: beyond, the jobs would not fit into memory.
 const MOST_PROCESSES: u64 = 1 << 32;
 
-/// Mixes that obey the rules, from a seed.
+/// Draws mixes that obey the rules, from a seed.
 ///
-/// The jobs that must appear are dealt first, the largest first, each to a random mix that
-/// still has room for it. Then every mix is filled as the paper does it: an application and a
-/// size that still fits, each by chance, until the sum is reached. At last the jobs of each
-/// mix are put into a random order. Because each size divides the next, the room left in a mix
-/// is always a multiple of the size being dealt, so that whatever fits in sum fits, and
-/// neither step can fail or repeat: there is no rejection.
+/// The jobs that must appear are dealt first, the largest first, each to a random mix that still
+/// has room for it. Then every mix is filled as the paper does it: an application and a size that
+/// still fits, each by chance, until the sum is reached. At last the jobs of each mix are put into
+/// a random order. Because each size divides the next, the room left in a mix is always a multiple
+/// of the size being dealt. So everything that fits in sum fits. Neither step can fail or repeat:
+/// there is no rejection.
 ///
 /// # Errors
 /// Rules that no mixes can obey.

@@ -1,8 +1,8 @@
 //! Workloads of many jobs: random mixes, and which GPU each rank gets.
 //!
-//! After Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based HPC
-//! Platforms" (IPCCC 2021), Section V.A: 20 mixes that each fill 2048 GPUs, of six
-//! applications at five sizes, in which each application and size appears at least four times.
+//! The mixes follow Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based
+//! HPC Platforms" (IPCCC 2021), Section V.A. There 20 mixes each fill 2048 GPUs, with six
+//! applications at five sizes. Each application and size appears at least four times.
 
 mod mapping;
 mod mixes;

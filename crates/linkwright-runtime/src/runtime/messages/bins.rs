@@ -1,27 +1,27 @@
-//! A table of queues by key, for matching in constant time.
+//! Keeps a table of queues by key, for matching in constant time.
 
 use crate::runtime::slab::NONE;
 
-/// What messages are sorted by: the receiver, the context, the source, the tag.
+/// Sorts messages by the receiver, the context, the source and the tag.
 pub(super) type Key = [u32; 4];
 
-/// A queue's key, its first and its last record.
+/// Holds a queue's key, its first and its last record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bin {
     key: Key,
     /// The first record; [`NONE`] marks a free place of the table.
     pub(super) head: u32,
-    /// The last record.
+    /// Gives the last record.
     pub(super) tail: u32,
 }
 
 const FREE: Bin = Bin { key: [0; 4], head: NONE, tail: NONE };
 
-/// Queues that are not empty, by key: open addressing with linear probing, which needs no
-/// memory of its own for each queue and gives a place back without a trace.
+/// Holds queues that are not empty, by key, in open addressing with linear probing. This needs no
+/// memory of its own for each queue, and gives a place back without a trace.
 #[derive(Debug, Clone)]
 pub(super) struct Bins {
-    /// A power of two of them, at most half in use.
+    /// Holds a power of two of them, at most half in use.
     bins: Vec<Bin>,
     used: usize,
     /// How many keys were compared.
@@ -50,14 +50,15 @@ impl Bins {
         place
     }
 
-    /// The queue of a key.
+    /// Finds the queue of a key.
     pub(super) fn find(&mut self, key: &Key) -> Option<&mut Bin> {
         let place = self.place(key);
         let bin = &mut self.bins[place];
         (bin.head != NONE).then_some(bin)
     }
 
-    /// The queue of a key: the last record before this one joined, [`NONE`] for a new queue.
+    /// Appends a record to the queue of a key. Returns the last record before this one joined,
+    /// [`NONE`] for a new queue.
     pub(super) fn append(&mut self, key: &Key, record: u32) -> u32 {
         if self.used * 2 >= self.bins.len() {
             self.grow();

@@ -1,4 +1,4 @@
-//! Messages under way.
+//! Describes messages under way.
 
 use crate::network::RouteClass;
 use crate::program::CollectiveKind;
@@ -8,14 +8,14 @@ use crate::runtime::frames::OperationRef;
 
 use super::bins::Key;
 
-/// A message between its send and its receipt.
+/// Holds a message between its send and its receipt.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::runtime) struct Envelope {
     /// The sender, among all ranks of the runtime.
     pub(in crate::runtime) source: u32,
     /// The receiver, among all ranks of the runtime.
     pub(in crate::runtime) destination: u32,
-    /// What it may match within: a communicator, or one call of a collective.
+    /// Gives the context that it may match within: a communicator, or one call of a collective.
     pub(in crate::runtime) context: u32,
     pub(in crate::runtime) tag: u32,
     pub(in crate::runtime) size: u64,
@@ -33,7 +33,7 @@ pub(in crate::runtime) struct Envelope {
     pub(in crate::runtime) sent: u64,
     /// The message of the same pair and context that was sent after this one.
     pub(in crate::runtime) next: u32,
-    /// How many occurrences the network still owes for it.
+    /// Counts the occurrences that the network still owes for it.
     pub(in crate::runtime) owed: u8,
     pub(in crate::runtime) eager: bool,
     /// Whether its receiver announces large receives, so that it is matched when it is sent.
@@ -47,30 +47,30 @@ pub(in crate::runtime) struct Envelope {
 }
 
 impl Envelope {
-    /// What its receives are looked up by.
+    /// Returns the key by which its receives are looked up.
     pub(in crate::runtime) fn key(&self) -> Key {
         [self.destination, self.context, self.source, self.tag]
     }
 }
 
-/// The parts of a message's way through the network, in the token's last three bits.
+/// Names the parts of a message's way through the network, in the token's last three bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) enum Leg {
-    /// An eager message with its data.
+    /// Carries an eager message with its data.
     Eager,
-    /// The request to send a large message.
+    /// Requests to send a large message.
     Request,
-    /// The leave to send it.
+    /// Gives leave to send it.
     Leave,
-    /// Its data.
+    /// Carries its data.
     Data,
     /// The announcement of the receive that it will match.
     Announcement,
 }
 
 impl Leg {
-    /// What the network calls a part; of an announcement the index is its own, of any other
-    /// that of the envelope.
+    /// Returns the network's token of a part. An announcement has an index of its own, any other
+    /// part the envelope's.
     pub(in crate::runtime) fn token(self, index: u32) -> u64 {
         u64::from(index) << 3 | self as u64
     }

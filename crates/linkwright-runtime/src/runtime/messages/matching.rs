@@ -16,12 +16,13 @@ const CLASSES: usize = 4;
 /// The class of receives that name both source and tag.
 const EXACT: u8 = 0;
 
-/// What a receive selects by; which classes a receiver uses is a set of such bits.
+/// Returns the class of keys that a receive selects by. The classes that a receiver uses are a set
+/// of such bits.
 fn class(source: Option<u32>, tag: Option<u32>) -> u8 {
     u8::from(source.is_none()) << 1 | u8::from(tag.is_none())
 }
 
-/// The set of classes of a receiver without wildcards.
+/// Holds the set of classes of a receiver without wildcards.
 pub(super) const EXACT_ONLY: u8 = 1 << EXACT;
 
 /// The set of the classes of a program's receives.
@@ -33,8 +34,8 @@ pub(in crate::runtime) fn classes_of(operations: &[Operation]) -> u8 {
     operations.iter().filter_map(receive).fold(EXACT_ONLY, |classes, class| classes | class)
 }
 
-/// What the queue of a class is called for a message: without what the class does not select
-/// by.
+/// Returns the key of a class's queue for a message, without the parts that the class does not
+/// select by.
 fn masked(key: &Key, class: u8) -> Key {
     let [receiver, context, source, tag] = *key;
     let source = if class & 2 == 0 { source } else { 0 };
@@ -53,7 +54,7 @@ pub(in crate::runtime) struct Posted {
     pub(in crate::runtime) tag: Option<u32>,
     pub(in crate::runtime) size: u64,
     pub(in crate::runtime) since: u64,
-    /// Its announcement to the sender, if it sent one.
+    /// Gives its announcement to the sender, if it sent one.
     pub(in crate::runtime) announcement: u32,
     /// Which receive was posted before which.
     pub(in crate::runtime) order: u64,
@@ -193,7 +194,7 @@ impl Matcher {
         self.posted.kept()
     }
 
-    /// The envelopes of the messages that no receive took.
+    /// Lists the envelopes of the messages that no receive took.
     pub(super) fn unexpected(&self) -> impl Iterator<Item = u32> {
         self.unexpected.kept().map(|message| message.envelope)
     }

@@ -437,7 +437,7 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
         )
     }
 
-    /// Forgets a message of which nothing will be heard any more.
+    /// Forgets a message that is over: nothing will be heard of it any more.
     fn release_finished(&mut self, index: u32) {
         let envelope = &self.messages.envelopes[index];
         if envelope.finished && envelope.owed == 0 {

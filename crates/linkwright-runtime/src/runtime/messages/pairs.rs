@@ -1,4 +1,4 @@
-//! Messages of one sender to one receiver in one context never overtake one another.
+//! Keeps messages of one sender to one receiver in one context from overtaking one another.
 //!
 //! A network that routes adaptively may deliver them in another order. MPI matches them in the
 //! order of their sends (MPI 4.1, 3.5), so that one which arrives early is held back.

@@ -1,4 +1,4 @@
-//! What messages and collectives cost beyond the network, and what they wait for.
+//! Charges messages and collectives for their costs beyond the network, and lets them wait.
 //!
 //! A protocol of collectives is a type with a state of its own that implements [`ProtocolState`], and one
 //! line of [`all`]. Messages are the runtime's own ([`MpiProtocol`]).

@@ -1,9 +1,9 @@
-//! What messages cost beyond the network, and when they wait for their receive.
+//! Sets the costs of messages beyond the network, and says when they wait for their receive.
 
 use crate::diagnostic::Named;
 use crate::units::{Bytes, Picoseconds};
 
-/// Which end of a large message speaks first.
+/// Says which end of a large message speaks first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rendezvous {
     /// The sender asks to send; the receiver gives leave once it has posted the receive.
@@ -25,26 +25,26 @@ impl Named for Rendezvous {
 
 /// The settings of the messaging library, the same for all ranks.
 ///
-/// The defaults are those of TraceR: `examples/conf/fattree.conf` of hpcgroup/TraceR gives
-/// `soft_delay` 200 ns, `copy_per_byte` 0.01 ns, `rdma_delay` 1000 ns and `eager_limit` 64000,
-/// and its `p2p-events.C` charges the first for each send, the second at both ends of an eager
-/// message, the third before the data of a large one, and sends 16 bytes as a control message: from
-/// the receiver when it posts a large receive, which is [`Rendezvous::Receiver`] here. The default is
-/// the sender's request, which MPI's libraries send. The delay of the network interface belongs to
-/// the network.
+/// The defaults are those of TraceR. File `examples/conf/fattree.conf` of hpcgroup/TraceR gives
+/// `soft_delay` 200 ns, `copy_per_byte` 0.01 ns, `rdma_delay` 1000 ns and `eager_limit` 64000. Its
+/// `p2p-events.C` charges the first for each send, the second at both ends of an eager message, and
+/// the third before the data of a large one. It sends 16 bytes as a control message: from the
+/// receiver when it posts a large receive, which is [`Rendezvous::Receiver`] here. The default here
+/// is the sender's request, which MPI's libraries send. The delay of the network interface belongs
+/// to the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MpiProtocol {
-    /// How long a send occupies its rank's library, before the copy.
+    /// Says how long a send occupies its rank's library, before the copy.
     pub send_overhead: Picoseconds,
     /// How long a message that has arrived occupies its receiver's library, before the copy.
     pub receive_overhead: Picoseconds,
-    /// How long each byte of an eager message occupies the library, at either end.
+    /// Says how long each byte of an eager message occupies the library, at either end.
     pub copy_per_byte: Picoseconds,
     /// The largest message that is sent without waiting for its receive.
     pub eager_limit: Bytes,
     /// Who speaks first of a large message.
     pub rendezvous: Rendezvous,
-    /// The time between leave to send a large message and its first byte.
+    /// Holds the time between leave to send a large message and its first byte.
     pub rendezvous_delay: Picoseconds,
     /// The size of a request to send, of the leave that answers it, and of the announcement of a
     /// receive.
@@ -66,12 +66,12 @@ impl Default for MpiProtocol {
 }
 
 impl MpiProtocol {
-    /// How long the send of a message occupies its rank's library.
+    /// Returns how long the send of a message occupies its rank's library.
     pub(in crate::runtime) fn send_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
         self.cost(self.send_overhead, size, eager)
     }
 
-    /// How long the receipt of a message occupies its rank's library.
+    /// Returns how long the receipt of a message occupies its rank's library.
     pub(in crate::runtime) fn receive_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
         self.cost(self.receive_overhead, size, eager)
     }

@@ -1,4 +1,4 @@
-//! A system as a Graphviz graph.
+//! Turns a system into a Graphviz graph.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ pub(super) const fn device_style(kind: DeviceKind) -> (&'static str, &'static st
     }
 }
 
-/// What people call a kind of link, and its colour.
+/// Gives the usual name of a kind of link, and its colour.
 pub(super) const fn link_style(kind: LinkKind) -> (&'static str, &'static str) {
     match kind {
         LinkKind::Nvlink1 => ("NVLink 1", "#5b8c00"),
@@ -53,7 +53,7 @@ pub(super) const fn link_style(kind: LinkKind) -> (&'static str, &'static str) {
     }
 }
 
-/// What stands beside a bundle: `NV2` as `nvidia-smi` writes it, nothing for PCIe.
+/// Gives the text beside a bundle: `NV2` as `nvidia-smi` writes it, nothing for PCIe.
 fn bundle_label(link: &Link) -> String {
     match link.kind {
         LinkKind::OnDie => String::new(),
@@ -65,7 +65,7 @@ fn bundle_label(link: &Link) -> String {
     }
 }
 
-/// Line width in points, growing with the bundle's bandwidth except for PCIe.
+/// Gives the line width in points. It grows with the bundle's bandwidth except for PCIe.
 pub(super) fn pen_width(link: &Link) -> f64 {
     if link.kind.is_pcie() || link.kind == LinkKind::OnDie {
         return 1.0;
@@ -87,7 +87,7 @@ fn html(text: &str) -> String {
     escape(text)
 }
 
-/// Text inside an element of HTML or SVG. Control characters become spaces.
+/// Writes text for an element of HTML or SVG. Control characters become spaces.
 pub(super) fn escape(text: &str) -> String {
     let text = text.replace(char::is_control, " ").replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -109,7 +109,7 @@ fn uniform_switches(devices: &[Device], links: &[Link]) -> BTreeMap<DeviceId, u3
     uniform.map(|(switch, counts)| (switch, counts[0])).collect()
 }
 
-/// The title, and a line for each kind of link in use.
+/// Writes the title, and a line for each kind of link in use.
 fn legend(name: &str, links: &[Link]) -> String {
     let mut kinds: Vec<_> = links.iter().map(|l| (l.kind, l.bandwidth)).collect();
     kinds.sort_unstable();
@@ -126,7 +126,7 @@ fn legend(name: &str, links: &[Link]) -> String {
     )
 }
 
-/// The statement for one device.
+/// Writes the statement for one device.
 fn node(device: &Device, id: DeviceId, at: Point, uniform: Option<&u32>) -> String {
     let (shape, fill, outline) = device_style(device.kind);
     let extra = match device.kind {
@@ -148,7 +148,7 @@ fn node(device: &Device, id: DeviceId, at: Point, uniform: Option<&u32>) -> Stri
     )
 }
 
-/// The statement for one bundle of links.
+/// Writes the statement for one bundle of links.
 fn edge(devices: &[Device], link: &Link, uniform: &BTreeMap<DeviceId, u32>) -> String {
     let (name, colour) = link_style(link.kind);
     let [a, b] = [link.a, link.b].map(|end| &devices[end]);
@@ -176,7 +176,7 @@ fn edge(devices: &[Device], link: &Link, uniform: &BTreeMap<DeviceId, u32>) -> S
     )
 }
 
-/// The system as a Graphviz graph, for `dot -Tsvg` or `dot -Tpng`.
+/// Writes the system as a Graphviz graph, for `dot -Tsvg` or `dot -Tpng`.
 ///
 /// Shape and colour tell the kinds of device apart. NVLink bundles carry their count as
 /// `NV2`, wider lines are faster, PCIe is thin, and every line has a tooltip in SVG. An

@@ -1,4 +1,4 @@
-//! A system for other programs: JSON to compute with and Graphviz to look at.
+//! Writes a system for other programs: JSON to compute with and Graphviz to look at.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct JsonMachine<'a> {
     links: Vec<JsonLink<'a>>,
 }
 
-/// What was measured of a kind of server.
+/// Holds the measured values of a kind of server.
 #[derive(Serialize)]
 struct JsonCalibration<'a> {
     server: &'a str,
@@ -96,11 +96,11 @@ struct JsonLink<'a> {
 
 /// The system as JSON: its devices, and its links by the names of the devices they join.
 ///
-/// `bandwidth_bytes_per_second` is that of one link of the `count` in a bundle, in one direction.
-/// `latency_picoseconds` is one-way. `measured_bytes_per_second` is of the whole bundle, where it
-/// was measured. A GPU's `memory_bytes` are those of its model, and so is its `vendor_id` where the
-/// machine does not say it; so is `speed_bytes_per_second` of the port of a network interface. What
-/// is not known is left out.
+/// `bandwidth_bytes_per_second` is for one link of the `count` in a bundle, in one direction.
+/// `latency_picoseconds` is one-way. `measured_bytes_per_second` is for the whole bundle, where it
+/// was measured. A GPU's `memory_bytes` come from its model. Its `vendor_id` comes from its model
+/// where the machine does not say it. The port of a network interface gets `speed_bytes_per_second`
+/// in the same way. Unknown values are left out.
 ///
 /// # Panics
 /// Never: a system holds nothing that JSON cannot.

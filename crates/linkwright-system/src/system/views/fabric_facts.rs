@@ -1,4 +1,4 @@
-//! What a fabric is made of: its levels of switches, its classes of links.
+//! Lists the parts of a fabric: its levels of switches and its classes of links.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub fn heights(fabric: &Fabric) -> Vec<u32> {
     heights.iter().map(|height| if *height == u32::MAX { highest + 1 } else { *height }).collect()
 }
 
-/// The name of each level, from the lowest: what its switches are called but for their numbers.
+/// Names each level, from the lowest. The name is its switches' name without their numbers.
 #[must_use]
 pub fn level_names(fabric: &Fabric, heights: &[u32]) -> Vec<String> {
     let mut names: Vec<Option<String>> = Vec::new();
@@ -56,7 +56,7 @@ pub fn level_names(fabric: &Fabric, heights: &[u32]) -> Vec<String> {
     named.collect()
 }
 
-/// One row per level of switches, from those of nodes upwards.
+/// Gives one row per level of switches, from the level next to the nodes upwards.
 ///
 /// Columns: `level` (what its switches are called), `switches`, `least_ports` and `most_ports` (that
 /// are in use at one of them).
@@ -77,7 +77,7 @@ pub fn levels(fabric: &Fabric) -> Table {
         .with("most_ports", "", column(|row| row.2))
 }
 
-/// One row per class of links: those that join the same levels at the same rate.
+/// Gives one row per class of links. Links of one class join the same levels at the same rate.
 ///
 /// Columns: `from` and `to` (a level, or `node`), `links`, `bandwidth` of one in one direction,
 /// `latency`. A link within a level has it at both ends.

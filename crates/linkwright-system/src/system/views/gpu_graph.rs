@@ -1,9 +1,10 @@
-//! The hardware graph of MAPA: what joins each pair of GPUs, and how fast.
+//! Builds the hardware graph of MAPA: the link between each pair of GPUs, and its bandwidth.
 //!
-//! Every pair of GPUs has a label: the best of its direct NVLink (or xGMI) bundle, its way
-//! through NVSwitches, and its way through the host, which never hides a direct bundle. The graph is complete wherever a host
-//! path exists (MAPA, SC'21, Section 3.2). What it leaves out: that host paths share wires, but for those of
-//! two GPUs without peer access ([`Staged`]).
+//! Every pair of GPUs has a label: its best way. The ways are its direct NVLink (or xGMI) bundle,
+//! its way through NVSwitches, and its way through the host. The way through the host never hides a
+//! direct bundle. The graph is complete wherever a host path exists (MAPA, SC'21, Section 3.2). The
+//! graph leaves out that host paths share wires, except for two GPUs without peer access
+//! ([`Staged`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +20,14 @@ use crate::units::Bandwidth;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BandwidthProfile {
-    /// MAPA's Table 1. A pair that only the host joins has what the narrowest PCIe link on
-    /// its way has, whatever joins the sockets: the table's 12 GB/s where that is PCIe Gen 3
-    /// of 16 lanes or wider, or where the machine lists no PCIe on the way, and else what the
-    /// machine lists. NVLinks keep what the machine lists, which by the data sheets is what
-    /// the table has: 20 GB/s for NVLink-v1, 25 for NVLink-v2, 50 for two of those.
+    /// Takes MAPA's Table 1. A pair that only the host joins has the bandwidth of the narrowest
+    /// PCIe link on its way, whatever joins the sockets. That is the table's 12 GB/s where the link
+    /// is PCIe Gen 3 of 16 lanes or wider. It is also 12 GB/s where the machine lists no PCIe on
+    /// the way. Otherwise it is the machine's value. NVLinks keep the machine's values. By the data
+    /// sheets they equal the table's: 20 GB/s for NVLink-v1, 25 for NVLink-v2, 50 for two NVLink-v2
+    /// links.
     Mapa,
-    /// The data sheets' values, as the machine lists them.
+    /// Takes the data sheets' values, as the machine lists them.
     DataSheet,
 }
 
@@ -36,10 +38,10 @@ impl Named for BandwidthProfile {
 }
 
 impl BandwidthProfile {
-    /// The profile of a machine for which none is chosen: MAPA's where its Table 1 covers all
-    /// NVLink and PCIe links of the machine, which are then NVLink-v1, NVLink-v2 and PCIe Gen 3,
-    /// and else the data sheets'. The links of NICs do not count, nor what joins sockets, which
-    /// the table has nowhere.
+    /// Gives the profile of a machine for which none is chosen. It is MAPA's where MAPA's Table 1
+    /// covers all NVLink and PCIe links of the machine. Those links are then NVLink-v1, NVLink-v2
+    /// and PCIe Gen 3. Otherwise it is the data sheets'. The links of NICs do not count. Links
+    /// between sockets do not count either, as the table does not have them.
     #[must_use]
     pub fn default_of(machine: &Server) -> Self {
         let is_nic = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Nic;
@@ -55,23 +57,23 @@ impl BandwidthProfile {
 /// Pairs of at most this number of GPUs are looked at one by one, which takes some 100 MB.
 pub const MOST_PAIRED: usize = 1024;
 
-/// MAPA, SC'21, Table 1: peak bandwidth of 16 lanes of PCIe Gen 3.
+/// Gives the peak bandwidth of 16 lanes of PCIe Gen 3, from MAPA, SC'21, Table 1.
 const MAPA_PCIE3: Bandwidth = Bandwidth::gigabytes_per_second(12);
 
-/// How two GPUs reach each other best.
+/// Says how two GPUs reach each other best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum PairLink {
-    /// Their own bundle of NVLinks or xGMI links.
+    /// They have their own bundle of NVLinks or xGMI links.
     Direct {
-        /// The links' kind.
+        /// Gives the links' kind.
         kind: LinkKind,
-        /// How many.
+        /// Counts the links.
         count: u32,
     },
     /// NVSwitches; `count` is what each GPU can inject, in links.
     Switched {
-        /// The links' kind.
+        /// Gives the links' kind.
         kind: LinkKind,
         /// How many links of each GPU lead to switches that the other reaches.
         count: u32,
@@ -95,14 +97,14 @@ impl PairLink {
     }
 }
 
-/// The label of one pair.
+/// Holds the label of one pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct GpuPair {
-    /// How they reach each other.
+    /// Says how they reach each other.
     pub link: PairLink,
-    /// Peak bandwidth in one direction, by the graph's profile.
+    /// Gives the peak bandwidth in one direction, by the graph's profile.
     pub bandwidth: Bandwidth,
-    /// Peak bandwidth in one direction, by the data sheets.
+    /// Gives the peak bandwidth in one direction, by the data sheets.
     pub data_sheet: Bandwidth,
     /// Data-sheet bandwidth of the way through the host, which exists beside any NVLink.
     pub host: Bandwidth,
@@ -111,14 +113,14 @@ pub struct GpuPair {
     pub nominal: Bandwidth,
 }
 
-/// One way by which two GPUs reach each other without the host.
+/// Describes one way by which two GPUs reach each other without the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FabricPath {
-    /// Their own bundle, or NVSwitches.
+    /// Says whether the way is their own bundle, or NVSwitches.
     pub link: PairLink,
-    /// Peak bandwidth of all its links in one direction.
+    /// Gives the peak bandwidth of all its links in one direction.
     pub bandwidth: Bandwidth,
-    /// Peak bandwidth of the widest of its links.
+    /// Gives the peak bandwidth of the widest of its links.
     pub widest_link: Bandwidth,
     /// Is what `bandwidth` would be if nothing had been measured of the links.
     #[serde(skip)]
@@ -128,7 +130,7 @@ pub struct FabricPath {
 /// Checks that GPUs are few enough to look at each pair.
 ///
 /// # Errors
-/// [`SystemError::TooManyPairs`] for more than [`MOST_PAIRED`].
+/// Returns [`SystemError::TooManyPairs`] for more than [`MOST_PAIRED`].
 pub fn few_enough(gpus: usize) -> Result<(), SystemError> {
     if gpus > MOST_PAIRED { Err(SystemError::TooManyPairs { gpus }) } else { Ok(()) }
 }
@@ -229,7 +231,7 @@ impl GpuGraph {
         &self.places
     }
 
-    /// The label of a pair; `None` for a GPU with itself.
+    /// Returns the label of a pair; `None` for a GPU with itself.
     ///
     /// # Panics
     /// If an id is not below [`Self::len`].
@@ -249,7 +251,7 @@ impl GpuGraph {
     }
 }
 
-/// The widest way from one GPU through the host.
+/// Describes the widest way from one GPU through the host.
 #[derive(Debug, Clone, Copy)]
 struct HostPath {
     bandwidth: Bandwidth,
@@ -287,7 +289,7 @@ fn label_host(
     (link, bandwidth, path.bandwidth, path.nominal)
 }
 
-/// Bundles to `other` among the links of a GPU.
+/// Lists the bundles to `other` among the links of a GPU.
 fn direct(machine: &Server, links: &[usize], other: DeviceId) -> Vec<FabricPath> {
     let bundles = links.iter().map(|index| &machine.links()[*index]);
     let own =
@@ -306,8 +308,8 @@ fn one_of(link: &Link) -> Bandwidth {
     Bandwidth(link.total_bandwidth().0 / u64::from(link.count.max(1)))
 }
 
-/// What one GPU can inject into one plane of NVSwitches; all of a GPU's bundles together have
-/// at most [`MAX_BANDWIDTH`](crate::system::server::MAX_BANDWIDTH).
+/// Holds the bandwidth that one GPU can inject into one plane of NVSwitches. All of a GPU's bundles
+/// together have at most [`MAX_BANDWIDTH`](crate::system::server::MAX_BANDWIDTH).
 #[derive(Debug, Clone, Copy)]
 struct Injection {
     plane: usize,

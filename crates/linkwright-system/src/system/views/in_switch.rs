@@ -1,9 +1,9 @@
 //! Which switches reduce and multicast for some GPUs (NVLink SHARP).
 //!
-//! What it represents: a GPU addresses memory that is bound together on all of a group's GPUs, and
-//! the switches read all of it and reduce, or write to all of it. That takes NVSwitches that can
-//! ([`LinkKind::reached_in_switch`]) and that every GPU of the group has links to. What it leaves
-//! out: how many groups and how much bound memory a switch holds.
+//! The model has a GPU address memory that is bound together on all of a group's GPUs. The switches
+//! read all of it and reduce, or write to all of it. That takes NVSwitches that can
+//! ([`LinkKind::reached_in_switch`]). Every GPU of the group needs links to them. The model leaves
+//! out how many groups and how much bound memory a switch holds.
 
 use thiserror::Error;
 
@@ -15,29 +15,29 @@ use crate::system::kinds::{DeviceKind, LinkKind};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum NoReducingSwitch {
-    /// A reduction of one GPU's data.
+    /// The reduction has one GPU's data only.
     Alone,
-    /// GPUs of several servers.
+    /// The GPUs are on several servers.
     Servers {
-        /// A GPU.
+        /// Names one GPU.
         first: usize,
-        /// One on another server.
+        /// Names one on another server.
         second: usize,
     },
-    /// A GPU without a link to a switch.
+    /// The GPU has no link to a switch.
     NoSwitch(usize),
     /// Switches that only forward.
     Forwards {
-        /// The GPU.
+        /// Names the GPU.
         gpu: usize,
-        /// The kind of its links.
+        /// Names the kind of its links.
         kind: &'static str,
     },
-    /// GPUs that hang on different switches.
+    /// The GPUs have different switches.
     Apart {
-        /// A GPU.
+        /// Names one GPU.
         first: usize,
-        /// One with other switches.
+        /// Names one with other switches.
         second: usize,
     },
 }
@@ -64,19 +64,19 @@ impl Diagnose for NoReducingSwitch {
     }
 }
 
-/// One GPU's links to the switches.
+/// Describes one GPU's links to one of the switches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwitchWire {
-    /// Index in [`Wiring::wires`].
+    /// Gives the index in [`Wiring::wires`].
     pub wire: usize,
-    /// The switch.
+    /// Names the switch.
     pub switch: WiredId,
-    /// The links' kind.
+    /// Gives the links' kind.
     pub kind: LinkKind,
 }
 
-/// For each of these GPUs, by their ids in the system, its links to the switches that reduce and
-/// multicast for all of them.
+/// Gives the links of each of these GPUs to the switches that reduce and multicast for all of them.
+/// The GPUs are named by their ids in the system.
 ///
 /// # Errors
 /// [`NoReducingSwitch`] where none does.

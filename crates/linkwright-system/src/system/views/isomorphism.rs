@@ -1,9 +1,9 @@
 //! Whether two machines wire their GPUs alike, whatever the GPUs are called.
 //!
-//! Vendors, drivers and papers number the same server differently, so that comparing links
-//! by index says nothing. This compares the graphs: colour refinement first, which settles
-//! nearly every real machine, then individual choices with backtracking, so that the answer
-//! is exact. What it leaves out: the host side, bandwidths and latencies.
+//! Vendors, drivers and papers number the same server differently, so comparing links by index says
+//! nothing. This module compares the graphs. It starts with colour refinement, which settles nearly
+//! every real machine. Then it makes individual choices with backtracking, so that the answer is
+//! exact. It leaves out the host side, bandwidths and latencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct LabelledGraph {
 }
 
 impl LabelledGraph {
-    /// A graph with these vertex labels and, for each pair `i < j`, the label `pair(i, j)`.
+    /// Builds a graph with these vertex labels and, for each pair `i < j`, the label `pair(i, j)`.
     #[must_use]
     pub fn new(vertex: Vec<u64>, pair: impl Fn(usize, usize) -> u64) -> Self {
         let n = vertex.len();
@@ -35,9 +35,9 @@ impl LabelledGraph {
 
     /// The GPUs of a machine, all alike, with a label for what joins each pair.
     ///
-    /// The label holds the count of direct links of each kind of GPU fabric (up to 63 of
-    /// each) and the count of NVSwitch planes that both GPUs reach (up to 1,023); zero
-    /// where there is neither. A plane is a set of NVSwitches linked to one another.
+    /// The label holds the count of direct links of each kind of GPU fabric (up to 63 of each). It
+    /// also holds the count of NVSwitch planes that both GPUs reach (up to 1,023). It is zero where
+    /// there is neither. A plane is a set of NVSwitches linked to one another.
     #[must_use]
     pub fn of_gpu_links(machine: &Server) -> Self {
         let gpus = machine.gpus();
@@ -62,7 +62,7 @@ impl LabelledGraph {
         self.n
     }
 
-    /// The label of a pair of vertices, in either order; zero for a vertex with itself.
+    /// Returns the label of a pair of vertices, in either order; zero for a vertex with itself.
     ///
     /// # Panics
     /// If either is not below [`Self::vertices`].
@@ -73,7 +73,7 @@ impl LabelledGraph {
     }
 }
 
-/// The link kinds that a label counts, in the order of their places in it.
+/// Lists the link kinds that a label counts, in the order of their places in it.
 const FABRICS: [LinkKind; 10] = [
     LinkKind::Nvlink1,
     LinkKind::Nvlink2,
@@ -107,8 +107,8 @@ fn planes_of_gpus(machine: &Server) -> Vec<BTreeSet<DeviceId>> {
 /// The renumbering that turns `a` into `b`, or `None` where they differ: vertex `i` of `a`
 /// is vertex `result[i]` of `b`, and all labels agree.
 ///
-/// Exact for every graph. Graphs of which refinement distinguishes the vertices take a few
-/// passes over all pairs; a highly regular pair that differs can take exponential time.
+/// The answer is exact for every graph. Where refinement distinguishes the vertices, it takes a few
+/// passes over all pairs. A highly regular pair that differs can take exponential time.
 #[must_use]
 pub fn renumbering(a: &LabelledGraph, b: &LabelledGraph) -> Option<Vec<usize>> {
     if a.n != b.n {
@@ -165,7 +165,7 @@ fn refine(graphs: [&LabelledGraph; 2], mut colours: [Vec<u64>; 2]) -> [Vec<u64>;
     }
 }
 
-/// The vertices of each colour, in ascending order.
+/// Returns the vertices of each colour, in ascending order.
 fn members(colours: &[u64]) -> BTreeMap<u64, Vec<usize>> {
     let mut members: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (vertex, colour) in colours.iter().enumerate() {
@@ -216,7 +216,7 @@ mod tests {
         LabelledGraph::new(vertex, |i, j| graph.label(order[i], order[j]))
     }
 
-    /// The machine with its GPUs listed in another order, and `extra` links more in its
+    /// Returns the machine with its GPUs listed in another order, and `extra` links more in its
     /// first bundle between GPUs.
     fn rewired(machine: &Server, order: &[usize], extra: u32) -> Server {
         let mut builder = ServerBuilder::new(machine.name(), "test");

@@ -1,10 +1,10 @@
-//! Where the devices of a machine stand on a drawing.
+//! Places the devices of a machine on a drawing.
 //!
-//! The host side is a tree and is drawn as one: CPUs on top, bridges and PCIe switches
-//! below, GPUs and NICs as leaves in slots of their own. Where GPUs are wired to each other,
-//! those of one CPU stand on an ellipse and all at different heights, so that a wire between
-//! two of them, or over to the same GPU of the next CPU, runs through no third. NVSwitches
-//! stand below the GPUs, network switches above the CPUs.
+//! The host side is a tree and is drawn as one. CPUs stand on top, bridges and PCIe switches below,
+//! GPUs and NICs as leaves in slots of their own. Where GPUs are wired to each other, those of one
+//! CPU stand on an ellipse and all at different heights. Then a wire between two of them, or to the
+//! same GPU of the next CPU, runs through no third. NVSwitches stand below the GPUs, network
+//! switches above the CPUs.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,28 @@ use crate::system::server::{DeviceId, Server};
 use crate::system::views::fabric_facts::heights;
 use crate::system::views::proximity::is_host_link;
 
-/// A place in inches, right and up.
+/// Gives a place in inches, to the right and up.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::system) struct Point {
     pub(in crate::system) x: f64,
     pub(in crate::system) y: f64,
 }
 
-/// Height of one row of the host tree, in inches.
+/// Gives the height of one row of the host tree, in inches.
 const ROW: f64 = 1.2;
 
-/// A device of the host tree and the one above it.
+/// Holds a device of the host tree and the one above it.
 struct Placed {
     device: DeviceId,
     parent: Option<DeviceId>,
 }
 
-/// Inches between two servers.
+/// Gives the space between two servers, in inches.
 const BETWEEN_SERVERS: f64 = 1.5;
 
-/// A place for each device of a system, by its number: those of a server as if it were alone,
-/// servers side by side, and above them the fabric's switches, the higher the further from nodes.
+/// Gives a place for each device of a system, by its number. The devices of a server stand as if it
+/// were alone, and servers stand side by side. The fabric's switches stand above them, higher the
+/// further they are from nodes.
 pub(in crate::system) fn places(system: &System) -> Vec<Point> {
     let layouts: Vec<Vec<Point>> =
         system.kinds().iter().map(|kind| layout(kind.server())).collect();
@@ -61,7 +62,7 @@ pub(in crate::system) fn places(system: &System) -> Vec<Point> {
     points
 }
 
-/// A place for each device, by id.
+/// Gives a place for each device, by id.
 pub(in crate::system) fn layout(machine: &Server) -> Vec<Point> {
     let mut points = vec![Point::default(); machine.devices().len()];
     let tree = host_forest(machine);
@@ -102,7 +103,7 @@ pub(in crate::system) fn layout(machine: &Server) -> Vec<Point> {
     points
 }
 
-/// The devices of the host side as a forest, each before those below it.
+/// Lists the devices of the host side as a forest, each before those below it.
 fn host_forest(machine: &Server) -> Vec<Placed> {
     let kind = |id: DeviceId| machine.devices()[id].kind;
     let mut neighbours = vec![Vec::new(); machine.devices().len()];
@@ -210,7 +211,7 @@ fn place_host(machine: &Server, forest: &[Placed], points: &mut [Point]) -> f64 
     f64::from(top) * ROW
 }
 
-/// The leftmost and rightmost place of some devices.
+/// Returns the leftmost and rightmost place of some devices, in inches.
 fn span(devices: &[DeviceId], points: &[Point]) -> (f64, f64) {
     let xs = devices.iter().map(|id| points[*id].x);
     (xs.clone().fold(f64::INFINITY, f64::min), xs.fold(f64::NEG_INFINITY, f64::max))
@@ -225,8 +226,8 @@ fn spread(devices: &[DeviceId], (left, right): (f64, f64), y: f64, points: &mut 
     }
 }
 
-/// Sets devices on an ellipse about `middle`, below the place that they had: the first half
-/// down its left side, the others down its right, each a step lower than its opposite.
+/// Sets devices on an ellipse about `middle`, below the place that they had. The first half goes
+/// down its left side, the others down its right. Each stands a step lower than its opposite.
 fn circle(devices: &[DeviceId], middle: f64, points: &mut [Point]) {
     let (left, right) = span(devices, points);
     let half_width = 0.22 * (right - left) + 0.6;

@@ -1,9 +1,9 @@
-//! Servers of a system with every part listed: what tables, drawings and files of several servers
-//! show. Planners and routes look at [`super::wiring`].
+//! Builds servers of a system with every part listed, for tables, drawings and files of several
+//! servers. Planners and routes look at [`super::wiring`].
 //!
-//! What it represents: the devices and links of some servers, each interface with the link of its
-//! port. What it leaves out: the fabric's own switches and narrow places. One switch stands for
-//! them, whose inside is as wide as all its links. Of a lone server it is the server.
+//! The list has the devices and links of some servers, each interface with the link of its port. It
+//! leaves out the fabric's own switches and narrow places. One switch stands for them, whose inside
+//! is as wide as all its links. The list of a lone server is the server itself.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use crate::system::fabric::Fabric;
 use crate::system::kinds::DeviceKind;
 use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 
-/// What is assumed of a network of which only the ports' links are looked at.
+/// States the assumption about a network where only the ports' links are looked at.
 pub const ONE_SWITCH: &str =
     "every network interface has one link to one switch, whose inside is as wide as all its links";
 
 /// Begins every text of that. Files that were written before say the rest otherwise.
 pub(super) const OF_ONE_SWITCH: &str = "every network interface has one link to one switch";
 
-/// What is assumed where the servers were not all calibrated alike.
+/// States the assumption where the servers were not all calibrated alike.
 const DIFFERENT_CALIBRATIONS: &str = "the servers were calibrated to different values, which one list has no place for; none is listed";
 
 /// Lists servers of a system, by their numbers; their GPUs are in the order of the servers.
@@ -115,7 +115,7 @@ mod tests {
     use crate::system::toml_format;
     use crate::units::Bandwidth;
 
-    /// All servers of a system.
+    /// Lists all servers of a system.
     fn all_of(system: &System) -> Server {
         listed(system, &(0..system.servers()).collect::<Vec<_>>()).unwrap()
     }

@@ -1,5 +1,4 @@
-//! What is told of servers and fabrics: each view is a file of its own and looks only at devices and
-//! links.
+//! Shows servers and fabrics. Each view is a file of its own and looks only at devices and links.
 
 pub mod bisection;
 pub mod dot;

@@ -6,9 +6,10 @@ use crate::system::kinds::{DeviceKind, Discipline};
 use crate::system::server::{Device, Link, Server};
 use crate::system::views::listed::{OF_ONE_SWITCH, ONE_SWITCH};
 
-/// The devices of a system by their numbers, those of several servers below `node3/`, and its
-/// bundles of links: those of the first server, of the second, ..., then the fabric's in the order
-/// of its channels. A spare port has none. Every link says its discipline.
+/// Returns the devices of a system by their numbers, and its bundles of links. The devices of
+/// several servers stand below `node3/`. The links are those of the first server, of the second,
+/// ..., then the fabric's in the order of its channels. A spare port has none. Every link says its
+/// discipline.
 #[must_use]
 pub fn parts(system: &System) -> (Vec<Device>, Vec<Link>) {
     let mut devices: Vec<Device> = Vec::with_capacity(system.devices());
@@ -62,7 +63,7 @@ fn fabric_links(system: &System, fabric: &Fabric) -> Vec<Link> {
     bundles.collect()
 }
 
-/// What the servers of a system say, each once.
+/// Returns the statements of a system's servers, each once.
 #[must_use]
 pub fn said(system: &System, of: fn(&Server) -> &[String]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
@@ -74,7 +75,7 @@ pub fn said(system: &System, of: fn(&Server) -> &[String]) -> Vec<String> {
     all
 }
 
-/// Where the descriptions of the servers of a system come from.
+/// Names the sources of the servers' descriptions.
 #[must_use]
 pub fn sources(system: &System) -> String {
     let mut all: Vec<&str> = Vec::new();
@@ -86,7 +87,7 @@ pub fn sources(system: &System) -> String {
     all.join("; ")
 }
 
-/// What is assumed of the servers of a system by themselves, then of the whole.
+/// Lists the assumptions about the servers of a system by themselves, then about the whole.
 #[must_use]
 pub fn assumed(system: &System) -> Vec<String> {
     let mut all = said(system, Server::assumptions);

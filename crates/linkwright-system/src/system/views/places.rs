@@ -5,12 +5,12 @@ use crate::system::locality::{Affinity, Locality};
 use crate::system::server::Server;
 use crate::system::views::proximity::{Proximity, nic_proximity};
 
-/// The place of one GPU.
+/// Describes the place of one GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuPlace<'a> {
-    /// The GPU's name in the machine.
+    /// Names the GPU in the machine.
     pub name: &'a str,
-    /// What the machine's source says of its place.
+    /// Holds the place by the machine's source.
     pub locality: &'a Locality,
     /// Its nearest network interfaces, in the machine's order; none where there are none.
     pub nics: Vec<&'a str>,
@@ -18,7 +18,7 @@ pub struct GpuPlace<'a> {
     pub nic_proximity: Option<Proximity>,
 }
 
-/// The place of each GPU, by its id.
+/// Returns the place of each GPU, by its id.
 #[must_use]
 pub fn gpu_places(machine: &Server) -> Vec<GpuPlace<'_>> {
     let devices = machine.devices();
@@ -40,8 +40,8 @@ pub fn gpu_places(machine: &Server) -> Vec<GpuPlace<'_>> {
     machine.gpus().iter().zip(nic_proximity(machine)).map(place).collect()
 }
 
-/// What tells each GPU's place from another's, in words: its PCI address, cores, NUMA nodes and
-/// nearest NICs, by its id.
+/// Tells each GPU's place from another's, in words: its PCI address, cores, NUMA nodes and nearest
+/// NICs, by its id.
 pub(in crate::system) fn places(machine: &Server) -> Vec<String> {
     let words = |place: &GpuPlace<'_>| {
         let locality = place.locality;
@@ -62,7 +62,7 @@ pub fn cpuset(machine: &Server, gpus: &[usize]) -> Option<Affinity> {
     union(machine, gpus, |place| place.cpu_affinity.as_ref())
 }
 
-/// The NUMA nodes near any of these GPUs, likewise.
+/// Returns the NUMA nodes near any of these GPUs, likewise.
 #[must_use]
 pub fn numa_nodes(machine: &Server, gpus: &[usize]) -> Option<Affinity> {
     union(machine, gpus, |place| place.numa_affinity.as_ref())

@@ -1,8 +1,8 @@
 //! How close two GPUs are over the host's wires, in the words of `nvidia-smi topo`.
 //!
-//! What it represents: the buses and bridges that a copy between two GPUs crosses when it
-//! takes no link of the GPU fabric. What it leaves out: bandwidth, and what a driver makes
-//! of a switch that shows itself as several.
+//! The model has the buses and bridges that a copy between two GPUs crosses when it takes no link
+//! of the GPU fabric. It leaves out bandwidth, and how a driver treats a switch that shows itself
+//! as several.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,24 +12,24 @@ use serde::Serialize;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{DeviceId, Link, Server};
 
-/// What the best host path between two GPUs crosses, closest first.
+/// Says which parts the best host path between two GPUs crosses, closest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Proximity {
-    /// At most one PCIe switch.
+    /// There is at most one PCIe switch on the path.
     Pix,
-    /// Several PCIe switches, but no host bridge.
+    /// There are several PCIe switches on the path, but no host bridge.
     Pxb,
-    /// One PCIe host bridge.
+    /// There is one PCIe host bridge on the path.
     Phb,
-    /// One CPU, or several host bridges of one.
+    /// There is one CPU on the path, or there are several host bridges of one.
     Node,
     /// The links between CPUs, or nothing, where no host path joins the GPUs.
     Sys,
 }
 
 impl Proximity {
-    /// Every proximity, closest first.
+    /// Lists every proximity, closest first.
     pub const ALL: [Self; 5] = [Self::Pix, Self::Pxb, Self::Phb, Self::Node, Self::Sys];
 
     /// The word that `nvidia-smi topo` prints.
@@ -52,18 +52,18 @@ impl Proximity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostTree {
-    /// One GPU, an index in [`Server::gpus`].
+    /// Holds one GPU, an index in [`Server::gpus`].
     Gpu(usize),
     /// Subtrees that are this far from each other.
     Group {
         /// How far the children are from each other.
         proximity: Proximity,
-        /// The subtrees, at least two.
+        /// Holds the subtrees, at least two.
         children: Vec<HostTree>,
     },
 }
 
-/// What a path crosses, worst first, so that comparing tuples ranks paths.
+/// Counts the parts that a path crosses, worst first, so that comparing tuples ranks paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Crossed {
     cpus: u32,
@@ -116,7 +116,8 @@ pub(in crate::system) fn is_host_link(machine: &Server, link: &Link) -> bool {
     }
 }
 
-/// For each device, what the best host path from `start` to it crosses in between.
+/// Counts, for each device, the parts that the best host path from `start` to it crosses in
+/// between.
 fn crossed_from(
     machine: &Server,
     neighbours: &[Vec<DeviceId>],
@@ -141,9 +142,9 @@ fn crossed_from(
     best
 }
 
-/// How close each GPU is to each other over PCIe and host links: row and column are indices
-/// in [`Server::gpus`], and `None` stands on the diagonal. GPUs that no host path joins, as
-/// in a machine of NVLinks alone, are as far apart as can be: [`Proximity::Sys`].
+/// Says how close each GPU is to each other over PCIe and host links. Row and column are indices in
+/// [`Server::gpus`], and `None` stands on the diagonal. Where no host path joins two GPUs, as in a
+/// machine of NVLinks alone, they are as far apart as can be: [`Proximity::Sys`].
 #[must_use]
 pub fn proximity(machine: &Server) -> Vec<Vec<Option<Proximity>>> {
     let rows = between(machine, machine.gpus(), machine.gpus()).into_iter().enumerate();
@@ -154,8 +155,8 @@ pub fn proximity(machine: &Server) -> Vec<Vec<Option<Proximity>>> {
     rows.map(row).collect()
 }
 
-/// How close each GPU is to each network interface: a row per GPU, in the order of
-/// [`Server::gpus`], and a column per device of that kind, in the machine's order.
+/// Says how close each GPU is to each network interface. It has a row per GPU, in the order of
+/// [`Server::gpus`]. It has a column per network interface, in the machine's order.
 #[must_use]
 pub fn nic_proximity(machine: &Server) -> Vec<Vec<Proximity>> {
     let devices = machine.devices().iter().enumerate();

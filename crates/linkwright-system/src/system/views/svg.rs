@@ -1,7 +1,8 @@
 //! Small servers and fabrics drawn as SVG, for notebooks, which have no Graphviz.
 //!
-//! A server's devices stand where [`layout`] puts them; a fabric's switches in rows, the higher
-//! the further from nodes, and its nodes below. What is too large to read is not drawn.
+//! A server's devices stand where [`layout`] puts them. A fabric's switches stand in rows, higher
+//! the further they are from nodes, and its nodes below. A server or fabric too large to read is
+//! not drawn.
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ use crate::system::server::Server;
 /// The most boxes of a drawing that can still be read.
 pub const MOST_DRAWN: usize = 64;
 
-/// Pixels of an inch of a layout, and the sizes of a box and its text in pixels.
+/// Gives the pixels of an inch of a layout, and the sizes of a box and its text in pixels.
 const INCH: f64 = 58.0;
 const BOX_HEIGHT: f64 = 22.0;
 const CHARACTER: f64 = 7.0;
@@ -33,7 +34,7 @@ struct Line {
     tooltip: String,
 }
 
-/// A server as SVG; None for one of more than [`MOST_DRAWN`] devices.
+/// Draws a server as SVG; returns None for one of more than [`MOST_DRAWN`] devices.
 #[must_use]
 pub fn server_svg(server: &Server) -> Option<String> {
     let devices = server.devices();
@@ -59,7 +60,7 @@ pub fn server_svg(server: &Server) -> Option<String> {
     Some(drawn(server.name(), &boxes, &lines))
 }
 
-/// A fabric as SVG; None for one of more than [`MOST_DRAWN`] switches and nodes.
+/// Draws a fabric as SVG; returns None for one of more than [`MOST_DRAWN`] switches and nodes.
 #[must_use]
 pub fn fabric_svg(fabric: &Fabric) -> Option<String> {
     let (switches, nodes) = (fabric.switches() as usize, fabric.nodes() as usize);

@@ -1,9 +1,9 @@
-//! Servers on a fabric drawn as SVG, for notebooks.
+//! Draws servers on a fabric as SVG, for notebooks.
 //!
-//! Servers stand in a column, each a row of its GPUs and network interfaces, and the fabric's
-//! switches in columns to the right of them, the higher the further. Links between the same two are
-//! one line, as wide as they are many. What has more rows than can be read is one box, which says
-//! how many it stands for.
+//! Servers stand in a column, each a row of its GPUs and network interfaces. The fabric's switches
+//! stand in columns to the right of them, further right the further they are from the servers.
+//! Links between the same two are one line, which is wider the more they are. A column with more
+//! rows than can be read is one box, which says how many it stands for.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ struct Row {
     y: f64,
 }
 
-/// Rows of one sort, from the top.
+/// Holds rows of one sort, from the top.
 struct Column {
     kind: DeviceKind,
     rows: Vec<Row>,
@@ -48,10 +48,10 @@ struct Column {
     in_short: bool,
 }
 
-/// A row: its column and its index there.
+/// Names a row: its column and its index there.
 type At = (usize, usize);
 
-/// Servers on a fabric as SVG.
+/// Draws servers on a fabric as SVG.
 #[must_use]
 pub fn system_svg(system: &System, fabric: &Fabric) -> String {
     let heights = heights(fabric);
@@ -85,7 +85,7 @@ pub fn system_svg(system: &System, fabric: &Fabric) -> String {
     text
 }
 
-/// What the drawing's second line says.
+/// Writes the drawing's second line.
 fn facts(system: &System, fabric: &Fabric, columns: &[Column]) -> String {
     let (name, _) = link_style(fabric.link_kind());
     let (gpus, servers, nics) = (system.gpus(), system.servers(), system.nics());
@@ -107,7 +107,7 @@ fn facts(system: &System, fabric: &Fabric, columns: &[Column]) -> String {
     text
 }
 
-/// The columns, without places, and the row of each server and of each switch.
+/// Returns the columns, without places, and the row of each server and of each switch.
 fn columns(system: &System, fabric: &Fabric, heights: &[u32]) -> (Vec<Column>, [Vec<At>; 2]) {
     let servers = system.servers();
     let described = !system.kinds()[0].server().nics_meet_gpus();
@@ -187,12 +187,12 @@ fn place(columns: &mut [Column]) {
     }
 }
 
-/// How many squares stand for so many parts.
+/// Says how many squares stand for `count` parts.
 fn squares(count: usize) -> usize {
     if count > MOST_SQUARES { 0 } else { count }
 }
 
-/// What is written where there are too many parts for squares.
+/// Writes the text that stands where there are too many parts for squares.
 fn counted(row: &Row) -> String {
     let many = |count: usize, what: &str| match squares(count) {
         0 if count > 0 => format!(" {count} {what}"),

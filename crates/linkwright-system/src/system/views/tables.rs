@@ -1,4 +1,5 @@
-//! A system as tables: one row per device, one per bundle of links, one per network interface.
+//! Turns a system into tables: one row per device, one per bundle of links, one per network
+//! interface.
 
 use crate::system::composition::System;
 use crate::system::fabric::Fabric;
@@ -9,15 +10,16 @@ use crate::system::views::layout::places;
 use crate::system::views::parts::parts;
 use crate::table::Table;
 
-/// One row per device, by its number.
+/// Gives one row per device, by its number.
 ///
-/// Columns: `name`, `kind`, `model` (empty where unknown), `is_gpu`, `links` (rows of
-/// [`links`]), `gpu_fabric_bandwidth` (the sum over a GPU's NVLink or xGMI links, in one
-/// direction; none for what is no GPU), `cpu_affinity`, `numa_affinity` and `pci_address` (empty
-/// where unknown), `vendor_id` (of a GPU without, that of its model), `device_id` and
-/// `subsystem_id` (likewise), `cores` (how many `cpu_affinity` of a CPU names; none of what is no
-/// CPU, and where unknown), `memory` and `memory_bandwidth` (of a GPU those of its model; none where
-/// unknown), `x` and `y` (where it stands on a drawing, in inches to the right and up).
+/// Columns: `name`, `kind`, `model` (empty where unknown) and `is_gpu` name the device. `links`
+/// lists its rows in [`links`]. `gpu_fabric_bandwidth` is the sum over a GPU's NVLink or xGMI
+/// links, in one direction; other devices have none. `cpu_affinity`, `numa_affinity` and
+/// `pci_address` are empty where unknown. `vendor_id` of a GPU without one is its model's.
+/// `device_id` and `subsystem_id` are empty where unknown. `cores` counts the cores that
+/// `cpu_affinity` of a CPU names; other devices and unknown CPUs have none. `memory` and
+/// `memory_bandwidth` of a GPU come from its model; they are none where unknown. `x` and `y` say
+/// where it stands on a drawing, in inches to the right and up.
 #[must_use]
 pub fn devices(system: &System) -> Table {
     let (devices, bundles) = parts(system);
@@ -71,7 +73,7 @@ pub fn devices(system: &System) -> Table {
         .with("y", "in", points.iter().map(|point| point.y).collect::<Vec<_>>())
 }
 
-/// One row per bundle of links: those of the first server, of the second, ..., of the fabric.
+/// Gives one row per bundle of links: those of the first server, of the second, ..., of the fabric.
 ///
 /// Columns: `a` and `b` (the names of its ends), `kind`, `count`, `bandwidth` and `latency`
 /// of one link in one direction, and `discipline` (`pipe` or `packets`).

@@ -1,16 +1,16 @@
-//! The part of a system that a job can reach: what routes and planners of collectives look at.
+//! Holds the part of a system that a job can reach. Routes and planners of collectives look at it.
 //!
-//! What it represents: the devices of some servers and the wires between them, numbered without
+//! A wiring has the devices of some servers and the wires between them. They are numbered without
 //! gaps, each with the number that it has in the system. The fabric is seen as its hosts see it:
-//! one crossbar, with a wire to every network interface as wide as the interface's port; which way
-//! a message takes inside is the routing's to choose, and never a planner's. Where the fabric's own
-//! links may hold up what ports send, they are wires of the crossbar to itself, which no route
-//! searches, and over which [`FabricPaths`] divides whatever passes. GPUs that meet their interface
-//! without a channel have a wire to it that is as wide as the interface's port, and belongs to no channel.
-//! The memory of a CPU that can hold something up is a wire of the CPU to itself. No route searches
-//! it, and all that begins or ends there shares it.
+//! one crossbar. A wire joins it to every network interface and is as wide as the interface's port.
+//! Routing chooses the way of a message inside the crossbar, and a planner never does. Where the
+//! fabric's own links may hold up traffic from ports, they are wires of the crossbar to itself. No
+//! route searches them, and [`FabricPaths`] divides the traffic over them. Some GPUs meet their
+//! interface without a channel. They have a wire to it that is as wide as the interface's port, and
+//! belongs to no channel. The memory of a CPU that can hold something up is a wire of the CPU to
+//! itself. No route searches it, and all that begins or ends there shares it.
 //!
-//! What it leaves out: the fabric's own switches, and the servers on which the job has no GPU.
+//! A wiring leaves out the fabric's own switches, and the servers on which the job has no GPU.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -23,40 +23,40 @@ use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{Device, DeviceId, MAX_BANDWIDTH, Server};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// The index of a device in [`Wiring::devices`].
+/// Gives the index of a device in [`Wiring::devices`].
 pub type WiredId = usize;
 
 /// A device that a job can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WiredDevice {
-    /// Its number in the system; of the crossbar, that of the fabric's first switch.
+    /// Gives its number in the system; the crossbar has the number of the fabric's first switch.
     pub id: DeviceId,
-    /// What it is.
+    /// Gives the device's kind.
     pub kind: DeviceKind,
     /// The server that it is in; None of what joins servers.
     pub server: Option<usize>,
 }
 
-/// A bundle of links between two devices, full duplex.
+/// Describes a bundle of links between two devices, full duplex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wire {
-    /// One end.
+    /// Names one end.
     pub a: WiredId,
-    /// The other end.
+    /// Names the other end.
     pub b: WiredId,
-    /// What it is; None where two devices meet without a channel.
+    /// Gives the links' kind; None where two devices meet without a channel.
     pub kind: Option<LinkKind>,
     /// How many links the bundle holds.
     pub count: u32,
-    /// Bandwidth of all of them in one direction; on a fabric [`MAX_BANDWIDTH`] at most.
+    /// Gives the bandwidth of all of them in one direction; on a fabric [`MAX_BANDWIDTH`] at most.
     pub bandwidth: Bandwidth,
-    /// One-way latency.
+    /// Gives the one-way latency.
     pub latency: Picoseconds,
     /// The system's channel from `a` to `b`; that back is its [`Fabric::reverse`].
     pub channel: Option<ChannelId>,
-    /// What long transfers were measured to reach of its peak.
+    /// Gives the share of its peak that long transfers were measured to reach.
     pub reached: Option<PeakShare>,
-    /// What reductions in the switch at its end were measured to reach of it.
+    /// Gives the share of its peak that reductions in the switch at its end were measured to reach.
     pub in_switch: Option<PeakShare>,
 }
 
@@ -67,8 +67,8 @@ impl Wire {
         if self.a == device { self.b } else { self.a }
     }
 
-    /// What long transfers reach of its peak: as was measured, else as of its kind. Where devices meet
-    /// without a channel, nothing is lost.
+    /// Gives the share of its peak that long transfers reach: the measured share, else the share of
+    /// its kind. Where devices meet without a channel, nothing is lost.
     #[must_use]
     pub fn reached_share(&self) -> f64 {
         let of_kind = || self.kind.map_or(1.0, LinkKind::reached_share);
@@ -83,8 +83,9 @@ impl Wire {
         of_pcie.map_or_else(|| self.reached_share(), |kind| kind.reached_by_copies().share)
     }
 
-    /// What reductions in the switch at its end reach of its peak: as was measured, else the part of
-    /// what it reaches that its kind says; None where such switches cannot reduce.
+    /// Gives the share of its peak that reductions in the switch at its end reach. It is the
+    /// measured share. Without one, it is the part of the reached share that its kind says. It is
+    /// None where such switches cannot reduce.
     #[must_use]
     pub fn in_switch_share(&self) -> Option<f64> {
         let (of_kind, of_link) =
@@ -118,12 +119,12 @@ struct WiredServer {
     template: Arc<Server>,
     /// The devices of its template that are GPUs without peer access over PCIe, in order.
     without_peer_access: Arc<[DeviceId]>,
-    /// The number of its first GPU in the system, and the index of its first device here.
+    /// Gives the number of its first GPU in the system, and the index of its first device here.
     first_gpu: usize,
     first_device: WiredId,
 }
 
-/// Devices of some servers of a system, and what joins them.
+/// Holds devices of some servers of a system, and the wires that join them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wiring {
     name: String,
@@ -139,7 +140,7 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// That of a lone server: its devices and links, by their indices there.
+    /// Builds the wiring of a lone server: its devices and links, by their indices there.
     #[must_use]
     pub fn of_server(server: &Arc<Server>) -> Self {
         let mut wiring = Self::empty(server.name());
@@ -151,7 +152,7 @@ impl Wiring {
         wiring.finished()
     }
 
-    /// That of the servers of these GPUs, in the order of the system.
+    /// Builds the wiring of the servers of these GPUs, in the order of the system.
     ///
     /// # Panics
     /// For a GPU that is not there.
@@ -191,7 +192,7 @@ impl Wiring {
         self
     }
 
-    /// That of servers by their numbers, which ascend.
+    /// Builds the wiring of servers by their numbers, which ascend.
     fn of_servers(system: &System, servers: &[u32]) -> Self {
         Self::with_paths(system, servers, system.shared_fabric().and_then(FabricPaths::of))
     }
@@ -326,26 +327,26 @@ impl Wiring {
         self
     }
 
-    /// The same with other shares of its wires' peaks.
+    /// Returns the wiring with other shares of its wires' peaks.
     #[must_use]
     pub fn measured(mut self, measure: impl Fn(&mut Wire)) -> Self {
         self.wires.iter_mut().for_each(measure);
         self
     }
 
-    /// What people call the system.
+    /// Names the system.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Every device: those of the servers, and then the crossbar.
+    /// Lists every device: those of the servers, and then the crossbar.
     #[must_use]
     pub fn devices(&self) -> &[WiredDevice] {
         &self.devices
     }
 
-    /// Every bundle of links: those of the servers, and then those of their interfaces.
+    /// Lists every bundle of links: those of the servers, and then those of their interfaces.
     #[must_use]
     pub fn wires(&self) -> &[Wire] {
         &self.wires
@@ -368,8 +369,8 @@ impl Wiring {
         Some(wires.find(|wire| wire.b == crossbar)?.channel? / 2)
     }
 
-    /// The links between the fabric's switches, from the crossbar to itself, in the order of their
-    /// channels; none where they hold nothing up.
+    /// Lists the links between the fabric's switches, from the crossbar to itself, in the order of
+    /// their channels. There are none where they hold nothing up.
     #[must_use]
     pub fn inner_wires(&self) -> &[Wire] {
         &self.inner
@@ -388,7 +389,7 @@ impl Wiring {
         self.paths.as_ref()
     }
 
-    /// For each device, the indices of its wires, in the order of [`Self::wires`].
+    /// Lists, for each device, the indices of its wires, in the order of [`Self::wires`].
     #[must_use]
     pub fn adjacency(&self) -> &[Vec<usize>] {
         &self.adjacency
@@ -404,19 +405,19 @@ impl Wiring {
         server.first_device + server.template.gpus()[index]
     }
 
-    /// The server of a GPU.
+    /// Returns the server of a GPU.
     ///
     /// # Panics
-    /// As [`Self::gpu`].
+    /// Panics as [`Self::gpu`] does.
     #[must_use]
     pub fn server_of(&self, gpu: usize) -> Option<usize> {
         self.devices[self.gpu(gpu)].server
     }
 
-    /// The template of a GPU's server, and its index there.
+    /// Returns the template of a GPU's server, and the GPU's index there.
     ///
     /// # Panics
-    /// As [`Self::gpu`].
+    /// Panics as [`Self::gpu`] does.
     #[must_use]
     pub fn in_template(&self, gpu: usize) -> (&Server, usize) {
         let (server, index) = self.place(gpu);
@@ -426,7 +427,7 @@ impl Wiring {
     /// Whether a GPU is as all others of its server, which is abstract and has one interface.
     ///
     /// # Panics
-    /// As [`Self::gpu`].
+    /// Panics as [`Self::gpu`] does.
     #[must_use]
     pub fn is_alike(&self, gpu: usize) -> bool {
         self.place(gpu).0.template.has_gpus_alike()
@@ -438,7 +439,7 @@ impl Wiring {
         (server, gpu - server.first_gpu)
     }
 
-    /// What is known of a device; None of the crossbar.
+    /// Returns the description of a device; None of the crossbar.
     #[must_use]
     pub fn described(&self, device: WiredId) -> Option<&Device> {
         let server = self.server_with(device);
@@ -502,12 +503,12 @@ fn meeting(bandwidth: Bandwidth) -> Wire {
     }
 }
 
-/// What a server's links of a kind were measured to reach.
+/// Returns the share of peak that a server's links of a kind were measured to reach.
 fn reached(calibration: Option<&Calibration>, kind: LinkKind) -> Option<PeakShare> {
     calibration?.reached.get(&kind).copied()
 }
 
-/// The same of reductions in switches.
+/// Returns the same of reductions in switches.
 fn in_switch(calibration: Option<&Calibration>, kind: LinkKind) -> Option<PeakShare> {
     calibration?.in_switch.get(&kind).copied()
 }
@@ -522,19 +523,19 @@ mod tests {
     use crate::system::presets::{NAMES, preset};
     use crate::system::views::listed::listed;
 
-    /// Servers of the presets, by their places among them.
+    /// Returns servers of the presets, by their places among them.
     fn rows(chosen: &[usize]) -> Vec<(Arc<Server>, u32)> {
         chosen.iter().map(|at| (Arc::new(preset(NAMES[*at]).unwrap()), 1)).collect()
     }
 
-    /// Servers on the smallest fabric of a kind.
+    /// Puts servers on the smallest fabric of a kind.
     fn on(kind: &str, servers: &[(Arc<Server>, u32)], order: PortOrder) -> System {
         let ports = System::ports_for(servers).unwrap();
         let fabric = FabricSpecification::preset(kind).unwrap().for_ports(ports).unwrap();
         System::new(servers, fabric, order).unwrap()
     }
 
-    /// What a wiring has, but for numbers of the system.
+    /// Returns the parts of a wiring, without numbers of the system.
     fn parts(wiring: &Wiring) -> (Vec<(DeviceKind, Option<usize>)>, Vec<Wire>) {
         let devices = wiring.devices().iter().map(|device| (device.kind, device.server));
         let wires = wiring.wires().iter().map(|wire| Wire { channel: None, ..*wire });
@@ -544,7 +545,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// What is seen of any servers is what a machine has that lists every part of them.
+        /// The wiring of any servers equals the wiring of a machine that lists every part of them.
         #[test]
         fn servers_are_seen_as_they_are_listed(
             chosen in prop::collection::vec(0..NAMES.len(), 1..5),

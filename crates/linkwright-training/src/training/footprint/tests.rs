@@ -20,7 +20,8 @@ const FORMS: [(&str, &str); 5] = [
 struct Row {
     network: &'static Network,
     batch: u64,
-    /// Before training, and during it of the first GPU and of another, in GB of 2^30 bytes.
+    /// Gives the memory before training, and during it of the first GPU and of another, in GB of
+    /// 2^30 bytes.
     published: [f64; 3],
 }
 
@@ -47,7 +48,7 @@ fn mxnet() -> MemoryTerms {
     Terms::own().memory("mxnet-18-04").unwrap()
 }
 
-/// Ours of a row's three columns.
+/// Computes our values of a row's three columns.
 fn ours(row: &Row, terms: MemoryTerms) -> [f64; 3] {
     let keeping = Keeping {
         precision: Precision::Fp32,
@@ -61,7 +62,7 @@ fn ours(row: &Row, terms: MemoryTerms) -> [f64; 3] {
     [worker.before(), server.total(), worker.total()].map(|bytes| bytes.0 as f64 / GIBIBYTE)
 }
 
-/// Each column's error, as the larger over the smaller less one.
+/// Returns each column's error: the larger value over the smaller, less one.
 fn errors<'a>(rows: impl Iterator<Item = &'a Row>, terms: MemoryTerms) -> Vec<f64> {
     rows.flat_map(|row| {
         let pairs = ours(row, terms).into_iter().zip(row.published);
@@ -168,7 +169,8 @@ fn a_batch_that_does_not_fit_says_by_how_much_and_what_would() {
     assert_eq!(llama.most_samples(capacity, keeping), None);
 }
 
-/// ZeRO's count: of mixed precision and Adam 2, 2 and 12 bytes a parameter (Rajbhandari et al., SC 2020).
+/// It is ZeRO's count: 2, 2 and 12 bytes a parameter for mixed precision and Adam (Rajbhandari et
+/// al., SC 2020).
 #[test]
 fn adam_in_mixed_precision_takes_sixteen_bytes_a_parameter() {
     let network = Network::find("gpt2-1.5b").unwrap();
@@ -209,7 +211,8 @@ fn parts_of_a_network_make_the_whole() {
 }
 
 proptest! {
-    /// More samples, wider numbers or more state never take less; more GPUs never more.
+    /// It takes no less memory with more samples, wider numbers or more state. It takes no more
+    /// with more GPUs.
     #[test]
     fn more_never_takes_less(samples in 1_u64..5000, gpus in 1_u64..2000, which in 0_usize..5) {
         let names = ["lenet", "resnet-50", "lstm", "gpt2-1.5b", "llama3-8b"];

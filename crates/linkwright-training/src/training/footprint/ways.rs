@@ -1,4 +1,4 @@
-//! What each GPU of a step holds, by the way that data moves.
+//! Computes the part that each GPU of a step holds, by the way that data moves.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::training::terms::MemoryTerms;
 use crate::units::Bytes;
 
 impl Training<'_> {
-    /// The memory of each GPU in a step, by their ids in the system, in the order of its ranks; whether
-    /// it fits is not asked.
+    /// Returns the memory of each GPU in a step, by their ids in the system, in the order of its
+    /// ranks. It does not ask whether it fits.
     ///
     /// # Errors
     /// A batch that does not divide, GPUs that are not known well enough, more stages than blocks.
@@ -46,7 +46,7 @@ impl Training<'_> {
     /// As [`Training::fitting`], without a word on what would fit.
     ///
     /// # Errors
-    /// Those of [`Training::fitting`].
+    /// Fails as [`Training::fitting`] does.
     pub fn footprints_that_fit(
         &self,
         system: &System,
@@ -135,7 +135,7 @@ impl Training<'_> {
         })
     }
 
-    /// The layers of each stage of a pipeline.
+    /// Returns the layers of each stage of a pipeline.
     fn stages(&self, system: &System, gpus: &[u32]) -> Result<Vec<Range<usize>>, TrainingError> {
         let Some(first) = gpus.first() else { return Ok(Vec::new()) };
         let units = self.rank(model_of(system, *first)?, gpus.len())?.units();

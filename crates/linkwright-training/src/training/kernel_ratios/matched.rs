@@ -53,7 +53,7 @@ pub(in crate::training) struct Modelled {
 /// Gives the ratios of a trace's kernels to a model's, and a row for each that was measured.
 ///
 /// # Errors
-/// A trace without a backward pass.
+/// Refuses a trace without a backward pass.
 pub(in crate::training) fn matched(
     trace: &KernelTrace,
     modelled: &Modelled,

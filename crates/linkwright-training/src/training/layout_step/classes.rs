@@ -221,7 +221,7 @@ impl LayoutStep {
     /// groups run at once. A send between two stages is asked as an all-to-all of pairs.
     ///
     /// # Errors
-    /// Those of `time`.
+    /// Passes on those of `time`.
     pub fn class_times<E>(
         &self,
         time: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<Picoseconds>, E>,
@@ -232,7 +232,7 @@ impl LayoutStep {
     /// Asks only for the groups of a stage that `counts` accepts; other exchanges take no time.
     ///
     /// # Errors
-    /// Those of `time`.
+    /// Passes on those of `time`.
     pub fn class_times_of<E>(
         &self,
         counts: impl Fn(u64, RankGroup) -> bool,
@@ -244,7 +244,7 @@ impl LayoutStep {
     /// Asks anything of each exchange, as [`Self::class_times_of`] asks for its time.
     ///
     /// # Errors
-    /// Those of `ask`.
+    /// Passes on those of `ask`.
     pub fn exchanges_of<T, E>(
         &self,
         counts: impl Fn(u64, RankGroup) -> bool,

@@ -1,4 +1,4 @@
-//! What is read, and what is refused where.
+//! Tests how files are read, and where they are refused.
 
 use proptest::prelude::*;
 

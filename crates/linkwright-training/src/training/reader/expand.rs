@@ -17,10 +17,10 @@ use crate::training::shape::MOST_EXTENT;
 pub(super) const MOST_LAYERS: usize = 10_000;
 /// How deep blocks may use one another.
 const DEEPEST: usize = 8;
-/// The keys of a use of a block, besides its arguments.
+/// Lists the keys of a use of a block, besides its arguments.
 pub(super) const OF_USE: [&str; 4] = ["name", "use", "from", "repeat"];
 
-/// Layers that stand for a name.
+/// Holds layers that stand for a name.
 pub(super) struct Block<'a> {
     /// The text that describes it: the network's own, or one of shared blocks.
     pub source: Source<'a>,
@@ -28,20 +28,20 @@ pub(super) struct Block<'a> {
     pub arguments: Vec<&'a str>,
     /// Whether its parameters are gathered at once.
     pub unit: bool,
-    /// Its entries.
+    /// Lists its entries.
     pub layers: &'a [Spanned<DeValue<'a>>],
 }
 
-/// Where entries stand.
+/// Says where entries stand.
 #[derive(Clone, Copy)]
 struct Scope<'s, 'a> {
     /// The text that has them.
     source: Source<'a>,
-    /// What stands before each name.
+    /// Stands before each name.
     prefix: &'s str,
-    /// The arguments of the block.
+    /// Holds the arguments of the block.
     numbers: &'s Numbers,
-    /// What its first layer reads.
+    /// Names the input of its first layer.
     input: Option<usize>,
     /// How many blocks it lies in.
     depth: usize,
@@ -64,7 +64,7 @@ impl<'e, 'a> Expansion<'e, 'a> {
         Self { blocks, network, names, uses: 0, unit: None, units: 0 }
     }
 
-    /// The network with all layers of a list.
+    /// Returns the network with all layers of a list.
     pub(super) fn expand(
         mut self,
         source: Source<'a>,
@@ -223,7 +223,7 @@ impl<'e, 'a> Expansion<'e, 'a> {
     }
 }
 
-/// What an entry reads by `from`; nothing where it says nothing.
+/// Returns the inputs that an entry reads by `from`; nothing where it says nothing.
 fn inputs(
     keys: &Keys<'_>,
     ends: &BTreeMap<String, Option<usize>>,

@@ -1,21 +1,21 @@
-//! What an entry of a file says a layer does.
+//! Reads the kind of layer that an entry of a file describes.
 
 use super::source::{Keys, Numbers};
 use crate::diagnostic::{InputError, Named, instead_of};
 use crate::training::layer::{Activation, LayerKind, Window};
 use crate::training::shape::MOST_EXTENT;
 
-/// What sizes may be.
+/// Limits sizes, from the least to the most.
 const SIZE: (u64, u64) = (1, MOST_EXTENT);
-/// What a window may be, and how far it moves.
+/// Limits a window, and how far it moves, from the least to the most.
 const WINDOW: (u64, u64) = (1, 1024);
-/// What a filter's padding may be.
+/// Limits a filter's padding, from the least to the most.
 const PADDING: (u64, u64) = (0, 1024);
 
 /// The keys that every layer has besides those of its kind.
 const COMMON: [&str; 5] = ["name", "kind", "from", "then", "split"];
 
-/// Every kind with its own keys.
+/// Lists every kind with its own keys.
 pub(super) const KINDS: &[(&str, &[&str])] = &[
     ("convolution", &["channels", "kernel", "stride", "padding", "groups", "bias"]),
     ("fully-connected", &["width", "bias", "tied"]),
@@ -43,7 +43,7 @@ pub(super) const KINDS: &[(&str, &[&str])] = &[
     ("subsampling", &["channels", "stride"]),
 ];
 
-/// A kind that needs no keys, by its name: what `then` lists.
+/// Returns a kind that needs no keys, by its name. `then` lists such names.
 pub(super) fn plain(name: &str) -> Option<LayerKind> {
     Some(match name {
         "batch-norm" => LayerKind::BatchNormalization,
@@ -56,12 +56,12 @@ pub(super) fn plain(name: &str) -> Option<LayerKind> {
     })
 }
 
-/// The kinds that need no keys.
+/// Lists the kinds that need no keys.
 pub(super) fn plain_names() -> Vec<&'static str> {
     KINDS.iter().map(|(name, _)| *name).filter(|name| plain(name).is_some()).collect()
 }
 
-/// What a layer does.
+/// Reads the kind of a layer.
 ///
 /// # Errors
 /// A kind that there is none of, a key that it has not, one that it needs, a value out of range.

@@ -19,7 +19,7 @@ use super::network::{INPUT, Network};
 use super::shape::{MOST_EXTENT, Shape};
 use crate::diagnostic::{InputError, instead_of, toml_table};
 
-/// The keys of a file.
+/// Lists the keys of a file.
 const KEYS: [&str; 10] = [
     "name",
     "source",
@@ -32,10 +32,10 @@ const KEYS: [&str; 10] = [
     "block",
     "variant",
 ];
-/// The keys of a variant.
+/// Lists the keys of a variant.
 const OF_VARIANT: [&str; 6] =
     ["name", "assumptions", "input_assumptions", "dataset", "input", "layers"];
-/// The keys of a block.
+/// Lists the keys of a block.
 const OF_BLOCK: [&str; 3] = ["arguments", "unit", "layers"];
 /// The keys of shapes, by how many there are.
 const OF_SHAPE: [&str; 4] = ["tokens", "channels", "height", "width"];
@@ -64,7 +64,7 @@ const SHARED: &[(&str, &str, &str)] = shared! {
 /// Every variant that a text describes; at least one.
 ///
 /// # Errors
-/// As [`Network::read`].
+/// Fails as [`Network::read`] does.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Network>, InputError> {
     let table: Spanned<DeTable<'_>> = toml_table(file, text)?;
     let source = Source { file, text };
@@ -203,7 +203,8 @@ fn needed_layers<'a>(keys: &Keys<'a>) -> Result<&'a [Spanned<DeValue<'a>>], Inpu
     }
 }
 
-/// The shape of a sample: a width; tokens, each of a width or a number; or channels of a picture.
+/// Reads the shape of a sample: a width; tokens, each of a width or a number; or channels of a
+/// picture.
 fn shape(keys: &Keys<'_>) -> Result<Shape, InputError> {
     keys.check("an input", &OF_SHAPE)?;
     let numbers = Numbers::new();

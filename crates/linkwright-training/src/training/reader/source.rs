@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{InputError, Position, instead_of};
 
-/// A text and its name, for errors.
+/// Holds a text and its name, for errors.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub file: &'a str,
@@ -33,10 +33,10 @@ impl Source<'_> {
 /// Numbers that go by a name: the arguments of a block.
 pub(super) type Numbers = BTreeMap<String, u64>;
 
-/// A value in its place.
+/// Holds a value in its place.
 pub(super) type Value<'a> = &'a Spanned<DeValue<'a>>;
 
-/// A table in its place.
+/// Holds a table in its place.
 #[derive(Clone, Copy)]
 pub(super) struct Keys<'a> {
     source: Source<'a>,
@@ -89,7 +89,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Every key with its value.
+    /// Returns every key with its value.
     pub(super) fn every(
         &self,
     ) -> impl Iterator<Item = (&'a Spanned<Cow<'a, str>>, &'a Spanned<DeValue<'a>>)> {
@@ -167,7 +167,7 @@ impl<'a> Keys<'a> {
         self.get(key).map(|value| self.number_of(value, key, numbers, (least, most))).transpose()
     }
 
-    /// One number both ways, or two: `kernel = 3` or `kernel = [1, 7]`.
+    /// Reads one number for both ways, or two numbers: `kernel = 3` or `kernel = [1, 7]`.
     pub(super) fn both_ways(
         &self,
         key: &str,

@@ -1,4 +1,4 @@
-//! What is refused, where, and with which remedy.
+//! Tests which texts are refused, where, and with which remedy.
 
 use crate::training::Network;
 
@@ -6,7 +6,7 @@ fn refused(text: &str) -> String {
     Network::read("own.toml", text).unwrap_err().to_string()
 }
 
-/// A network of the given entries on pictures.
+/// Writes a network of the given entries on pictures.
 fn of(entries: &str) -> String {
     format!("input = {{ channels = 3, height = 8, width = 8 }}\nlayers = [\n{entries}\n]\n")
 }

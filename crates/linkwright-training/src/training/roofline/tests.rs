@@ -1,4 +1,4 @@
-//! Times of products and updates: what has to hold for any.
+//! Tests times of products and updates: all have to pass.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn roofline(gpu: &str, precision: Precision, framework: &str) -> Roofline {
     Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None }
 }
 
-/// A product of so many rows and columns, with sums of so many terms.
+/// Returns a product of `rows` rows and `columns` columns, with sums of `depth` terms.
 fn product(rows: u64, columns: u64, depth: u64) -> Kernel {
     let results = u128::from(rows) * u128::from(columns);
     let multiply_adds = results * u128::from(depth);
@@ -234,7 +234,8 @@ fn a_family_s_passes_stretch_its_layers_alone() {
 }
 
 proptest! {
-    /// Wider, longer or deeper products take no less time, and reach no more than the share of the peak.
+    /// Wider, longer or deeper products take no less time. None can reach more than the share of
+    /// the peak.
     #[test]
     fn more_work_takes_no_less_time(
         rows in 1_u64..100_000, columns in 1_u64..5000, depth in 1_u64..20_000,
@@ -254,7 +255,7 @@ proptest! {
         prop_assert!(first >= least * (1.0 - 1e-9), "{first} below {least}");
     }
 
-    /// More samples take no less time in any layer of a network.
+    /// It takes no less time to compute more samples, in any layer of a network.
     #[test]
     fn more_samples_take_no_less_time(samples in 1_u64..512, more in 1_u64..64) {
         let roofline = roofline("p100", Precision::Fp32, "mxnet-0-11");

@@ -29,7 +29,7 @@ impl LayoutSearch<'_> {
     /// looked at closely and comes back with a closer one, until enough are known to be first.
     ///
     /// # Errors
-    /// Those of `bound`.
+    /// Passes on those of `bound`.
     pub fn closest<E>(
         &self,
         found: &FoundLayouts,

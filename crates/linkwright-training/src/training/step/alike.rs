@@ -1,9 +1,10 @@
 //! A step in which servers do the same, by the program of one of them.
 //!
-//! What it represents: where only collectives join the GPUs of a step, servers of one kind whose GPUs do the same take
-//! the same times, so that one of them is played, in which each collective lasts as long as it takes on all GPUs, from
-//! when the last GPU that is played has entered it. What it leaves out: what of a collective a GPU has before the others
-//! have, and transfers of samples that share links with a collective.
+//! The model applies where only collectives join the GPUs of a step. Servers of one kind whose GPUs
+//! do the same take the same times, so one of them is played. In it, each collective lasts as long
+//! as it takes on all GPUs. It begins when the last GPU that is played has entered it. The model
+//! leaves out the part of a collective that a GPU has before the others. It leaves out transfers of
+//! samples that share links with a collective.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank, Ra
 use crate::system::System;
 use crate::units::{Bytes, Picoseconds};
 
-/// The collectives of a step, which all ranks call: what they are, what each rank contributes, and how often.
+/// Counts the collectives of a step, which all ranks call, by their kind and the bytes that each
+/// rank contributes.
 #[must_use]
 pub fn collectives_of(program: &Program) -> BTreeMap<(CollectiveKind, Bytes), u64> {
     let mut calls = BTreeMap::new();
@@ -26,7 +28,7 @@ pub fn collectives_of(program: &Program) -> BTreeMap<(CollectiveKind, Bytes), u6
 /// Servers that stand for all that do the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Representatives {
-    /// What their GPUs do.
+    /// Holds the work of their GPUs.
     pub program: Program,
     /// Of each rank of this program: which of the whole program's it is, and for how many it stands.
     pub ranks: Vec<(Rank, u32)>,
@@ -53,7 +55,8 @@ impl Representatives {
             let place = system.gpu(*gpu);
             servers.entry(place.server).or_default().push((place.index, rank));
         }
-        // The first server of each sort, by its kind, which of its GPUs are used, and what these do.
+        // This holds the first server of each sort. A sort has the server's kind, the GPUs in use,
+        // and their programs.
         let mut distinct: Vec<&RankProgram> = Vec::new();
         let mut sorts: BTreeMap<_, (Vec<Rank>, Vec<u32>)> = BTreeMap::new();
         for (server, mut used) in servers {

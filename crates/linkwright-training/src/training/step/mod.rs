@@ -1,15 +1,18 @@
-//! A step of training as a program: what every rank computes, copies and reduces, layer by layer.
+//! Turns a step of training into a program: the computing, copies and reductions of every rank,
+//! layer by layer.
 //!
 //! A [`RankStep`] is what one GPU does of a step, whatever moves its data: the time of each layer, its weights, gradients
 //! and activations. A [`Way`] makes the [`Program`] of all ranks from them. Nothing here knows how long data travels:
 //! the runtime plays the program on the system.
 //!
-//! What all ways share: an iteration begins with what the framework does on the host; then each GPU copies its samples
-//! from the host, computes the layers forward, and backward from the last. A GPU computes one thing at a time. An
-//! iteration ends when every GPU has the new weights of all layers, so that the next one begins with all of them.
+//! All ways share the following. An iteration begins with the framework's work on the host. Then
+//! each GPU copies its samples from the host. It computes the layers forward, and backward from the
+//! last. A GPU computes one thing at a time. An iteration ends when every GPU has the new weights
+//! of all layers, so that the next one begins with all of them.
 //!
-//! What they leave out: samples of the next iteration that are copied while this one computes, weights that arrive
-//! while the next forward pass has begun, and time to read samples from disks.
+//! They leave out samples of the next iteration that are copied while this one computes. They leave
+//! out weights that arrive while the next forward pass has begun, and time to read samples from
+//! disks.
 
 mod alike;
 mod parts;
@@ -50,8 +53,8 @@ pub enum Way {
     /// Gradients are reduced to GPU 0, which updates the weights and broadcasts them, as the names of the kernels
     /// have it there.
     ReduceBroadcast,
-    /// Every layer's gradients are copied to GPU 0, which adds them, updates the weights and copies them back; by the
-    /// host's memory where no peer copy is possible.
+    /// Every layer's gradients are copied to GPU 0, which adds them, updates the weights and copies
+    /// them back. The copies pass through the host's memory where no peer copy is possible.
     PeerCopies,
     /// The same, by a third GPU with links to both where two have none.
     RelayedCopies,
@@ -61,14 +64,14 @@ pub enum Way {
     ZeroCopy,
     /// Weights and gradients are pages that the driver moves to the GPU that touches them.
     UnifiedMemory,
-    /// Weights and gradients are in GPU 0's memory alone, and every GPU's kernels use them there: the prototype of true
-    /// shared memory of MGPU-TSM (section 2.3.1, Figure 2-7e).
+    /// Weights and gradients are in GPU 0's memory alone, and every GPU's kernels use them there.
+    /// That is the prototype of true shared memory of MGPU-TSM (section 2.3.1, Figure 2-7e).
     SharedMemory,
     /// Keeps weights, gradients and all else in one memory. The kernels of every GPU reach it through a switch (truly
     /// shared memory of MGPU-TSM, chapter 3).
     TrulyShared,
-    /// Every GPU has a part of the weights, the gradients and the optimizer's state; a layer's weights are
-    /// gathered before it is computed (ZeRO stage 3, PyTorch's FSDP).
+    /// Every GPU has a part of the weights, the gradients and the optimizer's state. A layer's
+    /// weights are gathered before it is computed (ZeRO stage 3, PyTorch's FSDP).
     FullySharded,
     /// Every GPU has a part of each layer, and all compute the same samples (Megatron-LM).
     TensorParallel,
@@ -178,27 +181,27 @@ impl Way {
     }
 }
 
-/// A step of training on some GPUs.
+/// Describes a step of training on some GPUs.
 #[derive(Debug, Clone)]
 pub struct Step<'a> {
-    /// What people call it.
+    /// Names the step.
     pub name: &'a str,
-    /// What each rank does; ranks of like GPUs share it.
+    /// Holds the work of each rank; ranks of like GPUs share it.
     pub ranks: &'a [Arc<RankStep>],
-    /// How their GPUs reach each other.
+    /// Says how their GPUs reach each other.
     pub joins: &'a Joins,
-    /// What the framework costs.
+    /// Holds the costs of the framework.
     pub costs: FrameworkCosts,
     /// Whether GPUs have page faults; else all pages move at once, before a kernel starts.
     pub has_faults: bool,
     /// Whether gradients are reduced while others are still computed.
     pub overlaps: bool,
-    /// Parts of the batch that follow one another through a pipeline.
+    /// Counts the parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
 }
 
 impl Step<'_> {
-    /// The program of one iteration.
+    /// Builds the program of one iteration.
     ///
     /// # Errors
     /// A way that the GPUs cannot go: copies between servers, memory that is not reached, more stages than layers. One

@@ -1,33 +1,33 @@
-//! What one GPU does of a step.
+//! Holds the work of one GPU in a step.
 
 use crate::training::layer::Split;
 use crate::training::roofline::LayerTime;
 use crate::training::terms::Bucketing;
 use crate::units::{Bytes, Picoseconds};
 
-/// What one GPU does of a layer in a step.
+/// Holds the work of one GPU for a layer in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerStep {
     /// How long it computes.
     pub time: LayerTime,
-    /// Its weights.
+    /// Gives the size of its weights.
     pub weights: Bytes,
-    /// Their gradients.
+    /// Gives the size of their gradients.
     pub gradients: Bytes,
     /// In how many arrays they are.
     pub arrays: u64,
-    /// What it writes forward, of the whole batch of the GPU.
+    /// Gives the size of its output forward, of the whole batch of the GPU.
     pub output: Bytes,
     /// The block that it lies in.
     pub unit: u32,
-    /// How tensor parallelism cuts it.
+    /// Says how tensor parallelism cuts it.
     pub split: Option<Split>,
 }
 
-/// What one GPU does of a step, in the order of its layers.
+/// Holds the work of one GPU in a step, in the order of its layers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RankStep {
-    /// The layers.
+    /// Lists the layers.
     pub layers: Vec<LayerStep>,
     /// Samples that are copied from the host.
     pub input: Bytes,
@@ -38,19 +38,19 @@ pub struct RankStep {
 /// Gradients that are known together, in the order of the backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) struct Bucket {
-    /// What is computed before they are known, since the ones before.
+    /// Gives the computing time before they are known, since the ones before.
     pub backward: Picoseconds,
     /// How much they are.
     pub gradients: Bytes,
     /// How much the weights are that they change.
     pub weights: Bytes,
-    /// The update of their weights.
+    /// Gives the time to update their weights.
     pub update: Picoseconds,
-    /// How many collectives reduce them.
+    /// Counts the collectives that reduce them.
     pub calls: u64,
 }
 
-/// A repeated block, or a layer by itself between two.
+/// Holds a repeated block, or a layer by itself between two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::training) struct Unit {
     /// How many layers it has.
@@ -59,17 +59,17 @@ pub(in crate::training) struct Unit {
     pub backward: Picoseconds,
     pub weights: Bytes,
     pub gradients: Bytes,
-    /// What it hands to the next.
+    /// Gives the size of the data that it hands to the next.
     pub output: Bytes,
 }
 
 impl RankStep {
-    /// The forward pass.
+    /// Returns the time of the forward pass.
     pub(in crate::training) fn forward(&self) -> Picoseconds {
         sum(self.layers.iter().map(|layer| layer.time.forward))
     }
 
-    /// The backward pass.
+    /// Returns the time of the backward pass.
     pub(super) fn backward(&self) -> Picoseconds {
         sum(self.layers.iter().map(|layer| layer.time.backward))
     }
@@ -93,8 +93,8 @@ impl RankStep {
         })
     }
 
-    /// The gradients that are reduced at once, in the order of the backward pass. What is computed after the last of them
-    /// counts with it.
+    /// Returns the gradients that are reduced at once, in the order of the backward pass. All
+    /// computing after the last of them counts with it.
     pub(in crate::training) fn buckets(&self, bucketing: Bucketing) -> Vec<Bucket> {
         let nothing = Picoseconds(0);
         let (backward, update) = (nothing, nothing);
@@ -125,8 +125,8 @@ impl RankStep {
         buckets
     }
 
-    /// Whether a layer is the first of those whose first arrays are in the same group of so many, counted from the
-    /// first layer.
+    /// Says whether a layer begins a group. Its first array then lies in another group of `each`
+    /// arrays than the first arrays of earlier layers, counted from the first layer.
     fn begins_group(&self, index: usize, each: u64) -> bool {
         let (earlier, _) = self.layers.split_at(index);
         let Some(last) = earlier.iter().rfind(|layer| layer.arrays > 0) else { return true };

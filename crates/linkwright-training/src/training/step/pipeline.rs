@@ -1,5 +1,6 @@
-//! Every GPU has some of the blocks, and parts of a batch follow one another through them: one forward, one backward
-//! (Narayanan et al., PipeDream, SOSP 2019; 1F1B with a flush at the end of the batch).
+//! Every GPU has some of the blocks, and parts of a batch follow one another through them: one
+//! forward, one backward. The schedule is 1F1B with a flush at the end of the batch (Narayanan et
+//! al., PipeDream, SOSP 2019).
 
 use std::ops::Range;
 
@@ -15,8 +16,9 @@ use crate::units::Picoseconds;
 pub struct PipelineStages(pub Vec<Range<usize>>);
 
 impl PipelineStages {
-    /// The division of times into so many runs, none empty, whose longest is the shortest; of equal ones that with the
-    /// earliest cuts. `None` where there are fewer times than stages.
+    /// Divides times into `stages` runs, none empty, so that the longest is as short as can be. Of
+    /// equal divisions it takes the one with the earliest cuts. It returns `None` where there are
+    /// fewer times than stages.
     #[must_use]
     pub fn of(times: &[u64], stages: usize) -> Option<Self> {
         if stages == 0 || times.len() < stages {
@@ -95,7 +97,7 @@ pub(super) fn program(step: &Step<'_>) -> Result<Program, TrainingError> {
     Ok(all.finish(step.name))
 }
 
-/// A part of the batch, forward or backward.
+/// Names a part of the batch, forward or backward.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     is_backward: bool,
@@ -110,7 +112,8 @@ struct Pipe<'a> {
 }
 
 impl Pipe<'_> {
-    /// What a stage does, in its order: as many forward as there are stages behind it, then one of each in turns.
+    /// Lists the turns of a stage in its order. It first goes forward once for each stage behind
+    /// it, then takes one of each in turns.
     fn turns(&self, stage: usize) -> Vec<Turn> {
         let parts = self.step.micro_batches.max(1) as usize;
         let ahead = (self.own.len() - stage - 1).min(parts);
@@ -155,7 +158,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The shortest longest run, by trying every cut.
+    /// Finds the shortest longest run, by trying every cut.
     fn brute_force(times: &[u64], stages: usize) -> u64 {
         if stages == 1 {
             return times.iter().sum();

@@ -1,7 +1,8 @@
 //! Weights, gradients and the optimizer's state divided over all GPUs (ZeRO stage 3, PyTorch's FSDP).
 //!
-//! The weights of a block are gathered before it is computed, forward and again backward, while the block before is
-//! computed; its gradients are reduced and scattered, while the next is. Each GPU updates its part.
+//! The weights of a block are gathered before it is computed, forward and again backward, while the
+//! block before is computed. Its gradients are reduced and scattered while the next block is
+//! computed. Each GPU updates its part.
 
 use super::Step;
 use super::parts::Unit;
@@ -9,7 +10,7 @@ use super::writing::{Region, Writing};
 use crate::program::{CollectiveKind, PendingOperation, Program, Rank};
 use crate::units::{Bytes, Picoseconds};
 
-/// The program.
+/// Writes the program.
 pub(super) fn program(step: &Step<'_>) -> Program {
     Writing::each(step, |all, rank| write(all, step, rank))
 }

@@ -1,14 +1,16 @@
 //! Weights and gradients in one place that all GPUs use: the host's memory, pages that move, or GPU 0's memory.
 //!
-//! Zero-copy: they are pinned in the host's memory. A GPU that needs them waits until the GPU that uses them is done
-//! (MGPU-TSM, section 2.3.1), and its kernels last as long as the slower of computing and reading over PCIe.
+//! Zero-copy: they are pinned in the host's memory. A GPU that needs them waits until the GPU that
+//! uses them is done (MGPU-TSM, section 2.3.1). Its kernels last as long as the slower of computing
+//! and reading over PCIe.
 //!
-//! Unified memory: the driver moves them to the GPU that touches them. GPUs without page faults (before Pascal) get all of
-//! them before their kernels start and give them back after; later ones fault, the driver serves faults by batches,
-//! one batch of one GPU at a time, and the kernel waits meanwhile.
+//! Unified memory: the driver moves them to the GPU that touches them. GPUs without page faults
+//! (before Pascal) get all of them before their kernels start and give them back after. Later GPUs
+//! fault. The driver serves faults by batches, one batch of one GPU at a time, and the kernel waits
+//! meanwhile.
 //!
-//! Shared memory: they are in GPU 0's memory, which the other GPUs' kernels read and write over the links while they
-//! compute; so are the samples. Nothing is copied between GPUs.
+//! Shared memory: they are in GPU 0's memory, and so are the samples. The other GPUs' kernels read
+//! and write it over the links while they compute. Nothing is copied between GPUs.
 
 use super::Step;
 use super::writing::{Region, Writing};
@@ -16,7 +18,7 @@ use crate::program::{CopyDirection, PendingOperation, Program, Rank};
 use crate::system::movement::page_moves;
 use crate::units::{Bytes, Picoseconds};
 
-/// Pinned in the host's memory.
+/// Writes the program where they are pinned in the host's memory.
 pub(super) fn zero_copy(step: &Step<'_>) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());
@@ -52,7 +54,7 @@ pub(super) fn zero_copy(step: &Step<'_>) -> Program {
     all.finish(step.name)
 }
 
-/// Moved by the driver.
+/// Writes the program where the driver moves them.
 pub(super) fn unified_memory(step: &Step<'_>) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());
@@ -106,7 +108,7 @@ fn faults(step: &Step<'_>, size: Bytes) -> Picoseconds {
     if step.has_faults { moves.service_of(size) } else { moves.service }
 }
 
-/// In GPU 0's memory.
+/// Writes the program where they are in GPU 0's memory.
 pub(super) fn shared_memory(step: &Step<'_>) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());

@@ -1,8 +1,8 @@
 //! Every GPU has a part of each layer, and all compute the same samples (Shoeybi et al., Megatron-LM, 2019).
 //!
-//! Between a layer cut by columns and the next cut by rows nothing is exchanged; the outputs of the latter are summed
-//! over all GPUs, and in the backward pass the gradients of the inputs of the former. The times of the layers are
-//! those of the parts already.
+//! Between a layer cut by columns and the next cut by rows nothing is exchanged. The outputs of the
+//! layer cut by rows are summed over all GPUs. In the backward pass, the gradients of the inputs of
+//! the layer cut by columns are summed. The times of the layers are the times of the parts already.
 
 use super::Step;
 use super::parts::LayerStep;
@@ -11,7 +11,7 @@ use crate::program::{CollectiveKind, Program, Rank};
 use crate::training::layer::Split;
 use crate::units::{Bytes, Picoseconds};
 
-/// The program.
+/// Writes the program.
 pub(super) fn program(step: &Step<'_>) -> Program {
     Writing::each(step, |all, rank| write(all, step, rank))
 }
@@ -35,7 +35,7 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {
     all.within((rank, Region::Update), |all| all.compute(rank, own.update(), &[]));
 }
 
-/// What is computed between two sums, and the outputs that are summed then.
+/// Returns the computing time between two sums, and the size of the outputs that are summed then.
 fn forward(layers: &[LayerStep]) -> Vec<(Picoseconds, Bytes)> {
     let mut stretches = vec![(Picoseconds(0), Bytes(0))];
     for layer in layers {
@@ -47,7 +47,8 @@ fn forward(layers: &[LayerStep]) -> Vec<(Picoseconds, Bytes)> {
     stretches
 }
 
-/// The same backwards: what is summed is as large as the output of the layers by rows that follow.
+/// Returns the same backwards. The sum there is as large as the output of the layers by rows that
+/// follow.
 fn backward(layers: &[LayerStep]) -> Vec<(Picoseconds, Bytes)> {
     let mut stretches = vec![(Picoseconds(0), Bytes(0))];
     let mut summed = None;

@@ -1,26 +1,27 @@
-//! Gradients go to GPU 0, which updates the weights, and weights come back from it.
+//! Sends gradients to GPU 0, which updates the weights, and sends weights back from it.
 //!
-//! Copies: every layer's gradients are copied as soon as they are known, added on GPU 0 by a kernel of their own, and its
-//! new weights are copied back (MXNet's `device` key-value store, as MGPU-TSM, section 2.2.2, describes it). Direct access:
-//! the kernel that adds reads the other GPUs' memory, and they read the weights there, without copy engines.
+//! Copies: every layer's gradients are copied as soon as they are known. A kernel of their own adds
+//! them on GPU 0, and the layer's new weights are copied back. MXNet's `device` key-value store
+//! does so, as MGPU-TSM, section 2.2.2, describes it. Direct access: the kernel that adds reads the
+//! other GPUs' memory, and they read the weights there, without copy engines.
 
 use super::Step;
 use super::writing::{Region, Without, Writing};
 use crate::program::{PendingOperation, Program, Rank};
 use crate::units::Bytes;
 
-/// How gradients and weights move.
+/// Says how gradients and weights move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copies {
     /// By copies, over the host's memory where no peer copy is possible.
     Staged,
     /// By copies, over a third GPU where two have no links.
     Relayed,
-    /// By reading the other's memory.
+    /// Each reads the other's memory.
     Direct,
 }
 
-/// The program.
+/// Writes the program.
 pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());
@@ -72,7 +73,7 @@ pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
     all.finish(step.name)
 }
 
-/// What a rank computes; returns when the gradients of each bucket are known.
+/// Writes the computing of a rank; returns when the gradients of each bucket are known.
 fn compute(all: &mut Writing, step: &Step<'_>, rank: Rank) -> Vec<PendingOperation> {
     let own = &*step.ranks[rank as usize];
     all.begin(step, rank);

@@ -53,7 +53,7 @@ impl Writing {
         Self { ranks: vec![builder; ranks], transfers: 0 }
     }
 
-    /// The program of all ranks, each of which waits for everything that it did.
+    /// Returns the program of all ranks. Each rank waits for everything that it did.
     pub(super) fn finish(self, name: &str) -> Program {
         let all = (0..self.ranks.len() as u32).collect();
         let finish = |mut rank: RankBuilder| {
@@ -118,7 +118,7 @@ impl Writing {
         }
     }
 
-    /// What every iteration begins with: the framework's own work, and the samples' copy.
+    /// Begins an iteration with the framework's own work, and the samples' copy.
     pub(super) fn begin(&mut self, step: &Step<'_>, rank: Rank) {
         let gpus = step.ranks.len() as u64;
         let framework = Picoseconds(step.costs.iteration.0 + gpus * step.costs.gpu.0);
@@ -133,7 +133,7 @@ impl Writing {
         }
     }
 
-    /// The forward pass as a whole.
+    /// Computes the forward pass as a whole.
     pub(super) fn forward(&mut self, rank: Rank, step: &RankStep) -> PendingOperation {
         self.within((rank, Region::Forward), |all| all.compute(rank, step.forward(), &[]))
     }
@@ -169,7 +169,8 @@ impl Writing {
         })
     }
 
-    /// Adds what came from so many ranks and computes new weights, beside what the rank computes.
+    /// Adds the gradients from a given number of ranks and computes new weights, beside the rank's
+    /// other computing.
     pub(super) fn reduce(
         &mut self,
         rank: Rank,

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::units::Picoseconds;
 
-/// A time in a file of terms: microseconds.
+/// Holds a time in a file of terms: microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
 pub(in crate::training) struct Microseconds(pub Picoseconds);
@@ -21,7 +21,7 @@ impl TryFrom<f64> for Microseconds {
     }
 }
 
-/// A part of a peak.
+/// Holds a part of a peak.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
 pub(in crate::training) struct Share(pub f64);
@@ -38,7 +38,7 @@ impl TryFrom<f64> for Share {
     }
 }
 
-/// A number of terms or kernels.
+/// Holds a number of terms or kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
 pub(in crate::training) struct Amount(pub f64);
@@ -55,7 +55,7 @@ impl TryFrom<f64> for Amount {
     }
 }
 
-/// How many times as much as something.
+/// Says how many times as much as something.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
 pub(in crate::training) struct Multiple(pub f64);
@@ -89,7 +89,7 @@ impl TryFrom<u64> for Count {
     }
 }
 
-/// What comes to something besides it, as a share of it.
+/// Holds a surplus that comes to something, as a share of it.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
 pub(in crate::training) struct Surplus(pub f64);

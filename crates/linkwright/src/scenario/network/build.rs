@@ -1,4 +1,4 @@
-//! The cluster of a network's settings: servers, fabric and routing put together.
+//! Builds the cluster of a network's settings: puts servers, fabric and routing together.
 
 use std::sync::Arc;
 
@@ -50,7 +50,8 @@ impl NetworkSettings {
         let refuse = |error: Diagnosis| {
             at(self.places.servers, error, "give fewer servers, or a larger network")
         };
-        // A lone server needs no port, and so no interface; what it is not on says its routing.
+        // A lone server needs no port, and so no interface. The network that it is not on says its
+        // routing.
         let alone = match &listed[..] {
             [(server, 1)] if !self.has_fabric && own.is_none() => Some(server),
             _ => None,
@@ -150,8 +151,8 @@ impl NetworkSettings {
         Ok(self.cluster(system, routing, tables))
     }
 
-    /// The machine, where it is alone and lists several servers and their network; or the key
-    /// that says of another network, or of more servers, beside it.
+    /// Returns the machine, where it is alone and lists several servers and their network. Where a
+    /// key beside it says another network or more servers, it returns that key.
     fn beside_own_network<'a>(
         &self,
         listed: &'a [(Arc<Server>, u32)],
@@ -187,7 +188,7 @@ impl NetworkSettings {
         }
     }
 
-    /// A lone server with these settings, whatever they say of servers and a fabric.
+    /// Builds a lone server with these settings, whatever they say of servers and a fabric.
     #[must_use]
     pub fn of_server(&self, server: Arc<Server>) -> Cluster {
         self.cluster(System::of_server(server), SHORTEST_PATH, None)

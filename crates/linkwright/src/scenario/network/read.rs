@@ -27,7 +27,7 @@ use crate::simulation::cluster::{
 use crate::simulation::played::PlannerChoice;
 use crate::system::fabric::{FabricKind, FabricSpecification, fabric_keys};
 
-/// A factor as a fraction: `2`, `0.5`, `"2x"`, `"x/4"`, `"1/16"` or `"x"`.
+/// Reads a factor as a fraction: `2`, `0.5`, `"2x"`, `"x/4"`, `"1/16"` or `"x"`.
 fn fraction(text: &str) -> Option<(u32, u32)> {
     let text = text.trim();
     let (whole, divisor) = text.split_once('/').unwrap_or((text, "1"));
@@ -158,7 +158,7 @@ fn bus(scenario: &Fields<'_>) -> Result<Option<PcieSettings>, InputError> {
     Ok(Some(settings))
 }
 
-/// How collectives become messages, or kernels.
+/// Reads how collectives become messages, or kernels.
 fn collectives(
     scenario: &Fields<'_>,
     fields: &Fields<'_>,

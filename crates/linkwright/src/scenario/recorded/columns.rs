@@ -7,7 +7,7 @@ use crate::diagnostic::fields::Field;
 use crate::diagnostic::{InputError, instead_of};
 use crate::units::Picoseconds;
 
-/// What a column tells.
+/// Says which fact a column tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Job,
@@ -53,7 +53,7 @@ const NAMES: [(&str, Role); 24] = [
     ("reqnodes", Role::Servers(2)),
     ("exclusive", Role::Exclusive),
     ("submitline", Role::Command),
-    // What other schedulers and people write.
+    // Other schedulers and people write the following names.
     ("id", Role::Job),
     ("submitted", Role::Submit),
     ("run_time", Role::Duration(3)),
@@ -65,7 +65,7 @@ const NAMES: [(&str, Role); 24] = [
 const PARTS: [(&str, u32); 2] = [("gpu_milli", 1000), ("plan_gpu", 100)];
 
 impl Role {
-    /// What a column of a name tells; None of a name that says nothing here.
+    /// Returns the role of a column of this name; None of a name that says nothing here.
     pub(super) fn of(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
@@ -76,26 +76,26 @@ impl Role {
     }
 }
 
-/// What a scenario calls the columns of its file, where that has names of its own.
+/// Holds a scenario's names for the columns of its file, where the file has names of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Columns {
-    /// The job's id.
+    /// Names the column of the job's id.
     pub job: Option<String>,
     /// It has this name from its user.
     pub name: Option<String>,
     /// When it was submitted.
     pub submit: Option<String>,
-    /// When it started.
+    /// Names the column that says when it started.
     pub start: Option<String>,
-    /// When it ended.
+    /// Names the column that says when it ended.
     pub end: Option<String>,
-    /// How long it ran.
+    /// Names the column that says how long it ran.
     pub duration: Option<String>,
     /// How many GPUs it had: a number, or Slurm's list of resources.
     pub gpus: Option<String>,
-    /// What became of it.
+    /// Names the column that says how it ended.
     pub state: Option<String>,
-    /// Which workload it ran.
+    /// Names the column that says which workload it ran.
     pub workload: Option<String>,
 }
 
@@ -120,7 +120,7 @@ impl Columns {
     }
 }
 
-/// What is wrong with a header whose columns neither commas nor bars part, and what would work.
+/// Says how a header is wrong whose columns neither commas nor bars part, and gives the remedy.
 pub(super) fn other_separator(header: &str) -> Option<(&'static str, &'static str)> {
     if header.contains([BAR, ',']) {
         return None;
@@ -138,7 +138,7 @@ pub(super) fn other_separator(header: &str) -> Option<(&'static str, &'static st
     Some(("blanks part the columns", remedy))
 }
 
-/// Where the fields of a row stand.
+/// Says where the fields of a row stand.
 #[derive(Debug)]
 pub(super) struct Header {
     /// Of each column its roles: several where the scenario says so.
@@ -168,7 +168,7 @@ impl Header {
                 let problem = format!("the header lacks the column `{name}`");
                 return Err(line.refuse_all(&problem, instead_of(name, &known)));
             };
-            // What the scenario names stands before what the file's names say.
+            // The scenario's names count before the file's own.
             let of = std::mem::discriminant(&role);
             for other in &mut roles {
                 other.retain(|other| std::mem::discriminant(other) != of);
@@ -213,7 +213,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The fields of a row.
+    /// Reads the fields of a row.
     pub(super) fn row<'h, 'a>(&'h self, line: Line<'a>) -> Result<Row<'h, 'a>, InputError> {
         // A text between commas may have bars.
         let mut fields = if self.has_bars { line.fields()? } else { line.fields_between_commas()? };
@@ -235,14 +235,14 @@ impl Header {
     }
 }
 
-/// A row.
+/// Holds a row.
 pub(super) struct Row<'h, 'a> {
     line: Line<'a>,
     header: &'h Header,
     fields: Vec<Field<'a>>,
 }
 
-/// What `sacct` writes of what is not, and pandas.
+/// Lists the words that `sacct` and pandas write for a missing value.
 const NOTHING: [&str; 8] = ["", "unknown", "none", "n/a", "invalid", "nan", "nat", "null"];
 
 /// Whether a word stands for no value, as `sacct` and makers of tables write it.

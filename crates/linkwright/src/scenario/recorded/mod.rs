@@ -6,8 +6,8 @@
 //! 4711.batch|2024-03-01T08:20:00|2024-03-01T08:20:00|1-02:00:00|cpu=32,node=1|COMPLETED
 //! ```
 //!
-//! That is what Slurm's `sacct --parsable2` prints, of which any columns may be asked for, in any
-//! order; or comma-separated values:
+//! Slurm's `sacct --parsable2` prints such a file. Any of its columns may be asked for, in any
+//! order. The file may also have comma-separated values:
 //!
 //! ```text
 //! submit,gpus,duration
@@ -17,14 +17,15 @@
 //! Other clusters tell their jobs otherwise; `formats` has a file for each, and [`AccountingFormat`] says what one is. A text's look
 //! tells its format.
 //!
-//! Columns of a table are known by their names, whatever their case, or by those that a scenario's
-//! `[jobs.columns]` gives; all others are passed over. Left out, and counted, are the steps of a job,
-//! jobs that never started or have not ended, jobs without GPUs, jobs of no length, and jobs of more GPUs than the system
-//! lets one have; also jobs outside of the part that is [played](Cut). A job that had parts of GPUs is played on whole
-//! ones, and counted ([`PartOfGpu`]). What a job waited is not read: when it starts is what a
-//! simulation is to say.
+//! Columns of a table are known by their names, whatever their case, or by the names that a
+//! scenario's `[jobs.columns]` gives. All others are passed over. Some rows are left out and
+//! counted: the steps of a job, jobs without GPUs, and jobs of no length. So are jobs that never
+//! started or have not ended, and jobs of more GPUs than the system lets one have. So are jobs
+//! outside of the part that is [played](Cut). A job that had parts of GPUs is played on whole ones,
+//! and counted ([`PartOfGpu`]). The time that a job waited is not read: the simulation says when it
+//! starts.
 //!
-//! What such a job does nobody recorded: `work` says what is assumed of it.
+//! Nobody recorded the work of such a job: `work` says how it is assumed.
 
 mod accounting;
 mod columns;
@@ -54,7 +55,7 @@ pub(super) use work::{Limits, Machine, Recorded};
 use crate::diagnostic::Position;
 use crate::units::Picoseconds;
 
-/// A job that ran.
+/// Describes a job that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedJob {
     /// Its id, or its number in the file where that gives none.
@@ -67,9 +68,9 @@ pub struct RecordedJob {
     pub gpus: u32,
     /// Tells what part of each it had, where it had no whole ones.
     pub part: Option<PartOfGpu>,
-    /// How long it ran.
+    /// Says how long it ran.
     pub duration: Picoseconds,
-    /// What it ran, where a column says so.
+    /// Names its workload, where a column says so.
     pub workload: Option<String>,
     /// On how many servers it was, where the file says so.
     pub servers: Option<u32>,
@@ -86,11 +87,11 @@ pub struct LeftOut {
     pub steps: usize,
     /// Jobs that were cancelled before they started, or still wait.
     pub never_started: usize,
-    /// Jobs that still ran.
+    /// Counts jobs that still ran.
     pub unfinished: usize,
     /// Jobs that had no GPU.
     pub without_gpus: usize,
-    /// Jobs that ended as they started.
+    /// Counts jobs that ended as they started.
     pub without_length: usize,
     /// Jobs of more GPUs than the system lets one have.
     pub too_wide: usize,
@@ -133,13 +134,13 @@ impl LeftOut {
     }
 }
 
-/// The jobs of a file.
+/// Holds the jobs of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// In the order of the file.
+    /// Lists them in the order of the file.
     pub jobs: Vec<RecordedJob>,
-    /// What else it has.
+    /// Counts the rest of the file.
     pub left_out: LeftOut,
-    /// What its format takes for granted, as a sentence.
+    /// Gives the assumption of its format, as a sentence.
     pub assumed: Option<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! What files of recorded jobs mean, and what they refuse.
+//! Tests the meaning of files of recorded jobs, and the errors that they give.
 
 use proptest::prelude::*;
 
@@ -354,7 +354,7 @@ fn scenarios_say_what_recorded_jobs_ran() {
     assert!(notes.iter().any(|it| it.contains("1 job of more GPUs than one can get")), "{notes:?}");
 }
 
-/// A moment of the calendar as text, for a zone.
+/// Writes a moment of the calendar as text, for a zone.
 fn written(days: i64, seconds: i64, zone: &str) -> String {
     // By counting, which is slow and plainly right.
     let (mut year, mut month, mut day) = (1970, 1, 1);

@@ -2,7 +2,7 @@
 
 use crate::units::Picoseconds;
 
-/// When something happened.
+/// Says when something happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Since 1970 in the moment's zone, in that of all where it has none, or since any zero.
@@ -21,7 +21,7 @@ enum Kind {
 const SECOND: i128 = Picoseconds::SECOND.0 as i128;
 
 impl Moment {
-    /// Seconds, or a date and a time with a zone or without; None of anything else.
+    /// Reads seconds, or a date and a time with a zone or without; returns None for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         if let Some(picoseconds) = seconds(text) {
@@ -162,7 +162,7 @@ fn digits(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| is_number)
 }
 
-/// Seconds with up to twelve decimals, in picoseconds.
+/// Reads seconds with up to twelve decimals, in picoseconds.
 fn seconds(text: &str) -> Option<i128> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
@@ -189,9 +189,9 @@ fn offset_of(zone: &str) -> Option<i64> {
     (hours < 24 && minutes < 60).then_some(if sign == "-" { -ahead } else { ahead })
 }
 
-/// Days since 1970 of a date in the Gregorian calendar.
+/// Counts the days since 1970 of a date in the Gregorian calendar.
 ///
-/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+/// The source is H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
 fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let most = match month {

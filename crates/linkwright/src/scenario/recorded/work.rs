@@ -1,13 +1,13 @@
-//! What recorded jobs are taken to do.
+//! Gives recorded jobs an assumed workload.
 //!
-//! A record says how long a job ran and not what it did. It is taken for a named workload: it did as many
-//! of its iterations as fill the recorded time on as many GPUs of the system, which nobody else uses, in
-//! the time that the scenario's run-time model gives an iteration there. So each splits into computing and
-//! communication as that workload does. A scenario's variants have the jobs of the scenario: another system
-//! or planner does the same work, in another time.
+//! A record says how long a job ran, and not which work it did. It is taken for a named workload.
+//! On as many GPUs of the system, which nobody else uses, it did as many iterations as fill the
+//! recorded time. The scenario's run-time model gives the time of an iteration there. So each job
+//! splits into computing and communication as that workload does. A scenario's variants have the
+//! jobs of the scenario: another system or planner does the same work, in another time.
 //!
-//! What it leaves out: that the recorded time has in it what others on the links, and the GPUs that the job
-//! was given then, cost.
+//! The model leaves out two costs in the recorded time: others on the links, and the GPUs that the
+//! job was given then.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ pub(in crate::scenario) struct Machine {
 /// How recorded jobs are read.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct Recorded {
-    /// What they ran, and where the scenario says so.
+    /// Names their workload, and the place where the scenario says so.
     pub workload: Option<(String, Place)>,
     /// It tells of jobs of some names, and stands before all else.
     pub named: NamedJobs,
@@ -57,12 +57,12 @@ pub(in crate::scenario) struct Limits {
 }
 
 impl Recorded {
-    /// The files of the system on which they ran.
+    /// Lists the files of the system on which they ran.
     pub(in crate::scenario) fn files(&self) -> impl Iterator<Item = &FileName> {
         self.machine.network.servers.iter().filter_map(ServerEntry::file)
     }
 
-    /// The jobs of a file, and what is to be said of them.
+    /// Returns the jobs of a file, and the notes about them.
     ///
     /// # Errors
     /// Those of [`read`]; no workload; more iterations than may be; a system that cannot be built.

@@ -1,4 +1,4 @@
-//! What a scenario compares, what is put over it, and the one format.
+//! Tests the comparison of scenarios, the settings put over them, and the one format.
 
 use super::{Asked, Files, Given, ReadyJobs, SMALL, Scenario, read, refused};
 use crate::collectives::plan::planners;
@@ -122,7 +122,7 @@ fn what_differs_of_jobs_and_networks_takes_the_place_of_what_is_there() {
     assert_eq!(iterations(&read(&text).unwrap()), 2);
     assert_eq!(iterations(&with(&text, "", Some("small")).unwrap()), 1);
     let torus = with(&text, "", Some("torus")).unwrap().build(&Files::new()).unwrap();
-    // What was said of the fat-tree's shape goes with it; what was said of its interfaces stays.
+    // The keys of the fat-tree's shape go with it; the keys of its interfaces stay.
     assert_eq!((torus.cluster.nic.name().as_str(), torus.cluster.system.gpus()), ("rr-4", 256));
 }
 

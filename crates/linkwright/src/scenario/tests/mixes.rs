@@ -1,4 +1,4 @@
-//! Scenarios of jobs of GPUs: what they mean and what they refuse.
+//! Tests scenarios of jobs of GPUs: their meaning and their errors.
 
 use super::{Asked, Files, Given, JobSource, Mix, ReadyJobs, Scenario, read};
 use crate::allocation::{BandwidthModel, Ties};
@@ -15,7 +15,7 @@ fn mix_of(scenario: &Scenario) -> &Mix {
     }
 }
 
-/// The jobs of a scenario.
+/// Returns the jobs of a scenario.
 fn jobs_of(text: &str) -> Result<Vec<Job>, InputError> {
     match read(text)?.build(&Files::default())?.work {
         ReadyJobs::Mix(jobs) => Ok(jobs),
@@ -219,7 +219,7 @@ fn a_bus_beside_a_formula_is_refused() {
     assert!(error.contains("`pcie` beside a formula, in which no message is sent"), "{error}");
 }
 
-/// What is said of a scenario's choices.
+/// Returns the notes on a scenario's choices.
 fn notes(text: &str) -> Vec<String> {
     read(text).unwrap().build(&Files::new()).unwrap().notes
 }
@@ -285,7 +285,7 @@ fn what_counts_for_nothing_is_told() {
     assert_eq!(notes(programs), [format!("`deadline` of job `a` counts for nothing: {qos}")]);
     let heeded = format!("{programs}[pcie]\narbitration = \"qos\"\n");
     assert_eq!(notes(&heeded), [""; 0]);
-    // What a bound makes sure of tells how early a copy whose deadline would pass is raised.
+    // The bound gives a guarantee. It tells how early a copy whose deadline would pass is raised.
     let bound = format!("fidelity = \"flow\"\n{heeded}bound = \"2 us\"\n");
     assert_eq!(notes(&bound), [""; 0]);
     let kernels = format!("{bound}[collectives]\nprotocol = \"nccl\"\n");

@@ -1,4 +1,4 @@
-//! Scenarios, what they refuse, and what their runs give.
+//! Tests scenarios, their errors, and the results of their runs.
 
 mod comparisons;
 mod failures;
@@ -13,7 +13,7 @@ use super::*;
 use crate::diagnostic::InputError;
 use crate::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Mapping, Watch};
 
-/// A small scenario with every table.
+/// Has every table in a small scenario.
 const SMALL: &str = "name = \"small\"\nseed = 3\nmapping = \"linear\"\n\n\
     [network]\nkind = \"fat-tree\"\nradix = 4\npods = 4\nbandwidth_scale = \"2x\"\n\
     gpus_per_node = 4\nnic = \"rr-4\"\n\n[protocol]\neager_limit = \"16 KiB\"\n\n\
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Result<Scenario, InputError> {
     Scenario::read(&given)
 }
 
-/// The system of a scenario and its jobs, which run programs.
+/// Builds the system of a scenario and its jobs, which run programs.
 fn build(text: &str, files: &Files) -> (Cluster, Vec<ClusterJob>) {
     let Built { cluster, work, .. } = read(text).and_then(|it| it.build(files)).unwrap();
     match work {
@@ -35,7 +35,7 @@ fn build(text: &str, files: &Files) -> (Cluster, Vec<ClusterJob>) {
     }
 }
 
-/// What is wrong with a scenario, wherever it is noticed.
+/// Returns the error of a scenario, wherever it is noticed.
 fn refused(text: &str, files: &Files) -> String {
     match read(text).and_then(|scenario| scenario.build(files)) {
         Ok(_) => panic!("accepted: {text}"),
@@ -43,7 +43,7 @@ fn refused(text: &str, files: &Files) -> String {
     }
 }
 
-/// What a scenario's run gives, and what was watched.
+/// Returns the result of a scenario's run, and the watch.
 fn run(text: &str, files: &Files, most: usize) -> (Cluster, ClusterOutcome, Watch) {
     let (cluster, jobs) = build(text, files);
     let jobs: Vec<_> = jobs

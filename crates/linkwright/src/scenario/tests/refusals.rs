@@ -1,4 +1,4 @@
-//! What a scenario refuses, and where it says so.
+//! Tests the errors of a scenario, and where they point.
 
 use super::*;
 

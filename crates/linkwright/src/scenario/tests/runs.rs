@@ -1,4 +1,4 @@
-//! What scenarios mean, and what their runs give.
+//! Tests the meaning of scenarios, and the results of their runs.
 
 use super::*;
 use crate::collectives::mpi::MpiAlgorithm;
@@ -127,8 +127,8 @@ fn counts(table: &Table, name: &str) -> Vec<u64> {
 fn one_message_takes_what_the_settings_say() {
     let (text, files) = of_files();
     let (cluster, outcome, watch) = run(&text, &files, 10);
-    // Over four channels, each 4,096 ns at 1 GB/s and 10 ns of latency, stored at three routers
-    // of 60 ns, behind the interface's 400 ns.
+    // The message crosses four channels, each 4,096 ns at 1 GB/s and 10 ns of latency. It is stored
+    // at three routers of 60 ns, behind the interface's 400 ns.
     let network = 4 * (4_096_000 + 10_000) + 3 * 60_000 + 400_000;
     let table = tables::messages(&watch);
     let (sent, delivered) = (floats(&table, "sent")[0], floats(&table, "delivered")[0]);
@@ -169,7 +169,7 @@ fn tables_agree_with_one_another() {
     assert_eq!((watch.message_count, watch.messages.len() as u64), (all, all));
     let data = counts(&by_job, "data").iter().sum::<u64>();
     assert_eq!(watch.messages.iter().map(|it| it.message.size.0).sum::<u64>(), data);
-    // What ranks computed is what the spans of computation add up to.
+    // The computing time of ranks is the sum of the spans of computation.
     let computed: f64 = floats(&by_rank, "computing").iter().sum();
     let spans = tables::computation(&watch);
     let lengths =

@@ -9,7 +9,7 @@ fn all() -> Vec<Setting> {
     settings(&Registries::default())
 }
 
-/// A scenario that has a setting, and what is refused of it.
+/// Tests a scenario that has a setting, and its errors.
 fn text_of(setting: &Setting, value: &str) -> String {
     let path = setting.path();
     let line = match setting.table {
@@ -169,7 +169,7 @@ fn every_value_that_stands_for_absence_is_what_absence_means() {
         let absent = read(&absent).unwrap_or_else(|error| panic!("{}: {error}", setting.path()));
         assert_eq!(written.asked, absent.asked, "{}", setting.path());
         let mut network = written.network.clone();
-        // What was written is kept for errors.
+        // The written text is kept for errors.
         network.parameters.clone_from(&absent.network.parameters);
         network.fabric_key.clone_from(&absent.network.fabric_key);
         network.fabric.clone_from(&absent.network.fabric);
@@ -180,7 +180,7 @@ fn every_value_that_stands_for_absence_is_what_absence_means() {
     assert!(compared > 30, "{compared}");
 }
 
-/// The row of a setting on the page of file formats.
+/// Writes the row of a setting on the page of file formats.
 fn row(setting: &Setting) -> String {
     let names: Vec<String> = setting.names().iter().map(|name| format!("`{name}`")).collect();
     let names = match setting.kind {

@@ -100,7 +100,7 @@ fn ratio(time: u64, of: u64) -> f64 {
 /// Plays each job of a day alone, on its GPUs and on the best, and splits its slowdown.
 ///
 /// # Errors
-/// As [`play_day`](super::play_day), of the jobs alone.
+/// Fails as [`play_day`](super::play_day) does, of the jobs alone.
 pub(super) fn attribute(
     (cluster, choices): (&Cluster, &DayChoices),
     (shared, policy): (&SharedSystem, &dyn Policy),

@@ -17,8 +17,8 @@ fn largest_copy(job: &ProgramJob) -> u64 {
     sizes.max().unwrap_or(0)
 }
 
-/// The jobs with deadlines: where a bus heeds them and no job has one, those with the largest copies
-/// get that of the settings, as in the study that the arbiter is from.
+/// Returns the jobs with deadlines. Where a bus heeds them and no job has one, the jobs with the
+/// largest copies get the settings' deadline. The study that the arbiter is from does so.
 pub(super) fn with_deadlines(
     jobs: &[ProgramJob],
     settings: Option<&PcieSettings>,

@@ -13,17 +13,17 @@ use crate::units::Picoseconds;
 /// A program that is to run on some GPUs from some time on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterJob {
-    /// What people call it, in errors and results.
+    /// Names the job in errors and results.
     pub name: String,
-    /// What every rank does; jobs that share it share what a replay prepares.
+    /// Holds the work of every rank; jobs that share it share the preparation of a replay.
     pub program: Arc<Program>,
     /// How often the main loop runs.
     pub iterations: NonZeroU32,
-    /// When its ranks start.
+    /// Says when its ranks start.
     pub start: Picoseconds,
-    /// What the durations of computation are multiplied by: 0.5 computes twice as fast.
+    /// Scales the durations of computation: 0.5 computes twice as fast.
     pub computation_scale: f64,
-    /// The priority of its messages, where the network heeds it; the higher first.
+    /// Gives the priority of its messages, where the network heeds it; the higher first.
     pub priority: u8,
     /// How long each of its copies may take, in thousandths of its time on an idle bus, where the
     /// network heeds it.
@@ -35,7 +35,7 @@ pub struct ClusterJob {
 }
 
 impl ClusterJob {
-    /// The job of a replay, on the GPU of each rank.
+    /// Returns the job of a replay, on the GPU of each rank.
     #[must_use]
     pub fn on(&self, mapping: Vec<u32>) -> ProgramJob {
         ProgramJob {

@@ -1,13 +1,14 @@
-//! Jobs whose collectives run under NCCL's protocol.
+//! Plays jobs whose collectives run under NCCL's protocol.
 //!
-//! What it represents: each rank's call of a collective launches a kernel on its GPU, as
-//! [`time`](crate::collectives::time) plays a lone one, so that one call on idle GPUs takes the same time
-//! there, to the picosecond. Kernels of several jobs and communicators, and the programs' own messages,
-//! share the links of servers and of their interfaces at what long transfers reach of them, and those
-//! between the fabric's switches where they may hold ports up.
+//! The model: each rank's call of a collective launches a kernel on its GPU, as
+//! [`time`](crate::collectives::time) plays a lone one. So one call on idle GPUs takes the same
+//! time there, to the picosecond. Kernels of several jobs and communicators, and the programs' own
+//! messages, share the links of servers and of their interfaces. They share them at the rates that
+//! long transfers reach. They share the links between the fabric's switches where these may hold
+//! ports up.
 //!
-//! What it leaves out: routing, since what crosses the fabric is divided over its shortest paths,
-//! packets, and the turns of interfaces.
+//! The model leaves out routing, since data that crosses the fabric is divided over its shortest
+//! paths. It leaves out packets, and the turns of interfaces.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +55,7 @@ impl Cluster {
     }
 }
 
-/// What each channel carried that carried something: a kernel's data without its flags.
+/// Returns the load of each channel that carried something: a kernel's data without its flags.
 fn carried(network: &Connections<'_>, loads: &LinkLoads) -> BTreeMap<ChannelId, ChannelStatistics> {
     let of_data = |(channel, _): &(ChannelId, Vec<u64>)| {
         let data = Bytes(loads.of(*channel));

@@ -1,16 +1,16 @@
-//! How long messages took, by their size.
+//! Says how long messages took, by their size.
 
 use crate::table::Table;
 use crate::units::{Bytes, Picoseconds};
 
-/// Buckets of each power of two: values in one bucket differ by at most a 32nd.
+/// Counts the buckets of each power of two: values in one bucket differ by at most a 32nd.
 const FINENESS: u32 = 32;
 const FINENESS_BITS: u32 = FINENESS.ilog2();
 const BUCKETS: usize = ((65 - FINENESS_BITS) * FINENESS) as usize;
 /// Sizes by powers of two: nothing, one byte, up to two, up to four, and so on.
 const CLASSES: usize = 66;
 
-/// The times of one class of messages.
+/// Counts the times of one class of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Histogram {
     count: u64,
@@ -20,7 +20,7 @@ struct Histogram {
     buckets: Vec<u64>,
 }
 
-/// The bucket of a value.
+/// Returns the bucket of a value.
 fn bucket_of(value: u64) -> usize {
     if value < u64::from(FINENESS) {
         return value as usize;
@@ -30,7 +30,7 @@ fn bucket_of(value: u64) -> usize {
     ((above + 1) * FINENESS + place) as usize
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 fn last_of(bucket: usize) -> u64 {
     let bucket = bucket as u32;
     if bucket < FINENESS {
@@ -55,7 +55,7 @@ impl Histogram {
         self.buckets[bucket_of(value)] += 1;
     }
 
-    /// The value that so many of a hundred do not exceed, within its bucket.
+    /// Returns the value that `percent` of a hundred do not exceed, within its bucket.
     fn percentile(&self, percent: u64) -> u64 {
         let wanted = (u128::from(self.count) * u128::from(percent)).div_ceil(100);
         let mut seen = 0;
@@ -69,7 +69,7 @@ impl Histogram {
     }
 }
 
-/// The class of a size: 0 for nothing, 1 for a byte, and then up to each power of two.
+/// Returns the class of a size: 0 for nothing, 1 for a byte, and then up to each power of two.
 fn class_of(size: Bytes) -> usize {
     match size.0 {
         0 | 1 => size.0 as usize,
@@ -77,7 +77,7 @@ fn class_of(size: Bytes) -> usize {
     }
 }
 
-/// The times of all messages, by class of size, within nodes and between them.
+/// Holds the times of all messages, by class of size, within nodes and between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latencies {
     classes: Vec<Option<Histogram>>,
@@ -131,8 +131,8 @@ impl Latencies {
             .with("maximum", "s", seconds(&|times| times.most))
     }
 
-    /// One row for each bucket that has messages, by class as in [`Self::table`] and then by
-    /// time: the class, the bucket's shortest and longest time, and its messages.
+    /// Gives one row for each bucket that has messages, by class as in [`Self::table`] and then by
+    /// time. A row has the class, the bucket's shortest and longest time, and its messages.
     #[must_use]
     pub fn histogram(&self) -> Table {
         let classes = (0..).zip(&self.classes);
@@ -168,7 +168,7 @@ impl Latencies {
     }
 }
 
-/// The largest size of a class.
+/// Returns the largest size of a class.
 fn largest_of(class: usize) -> u64 {
     match class {
         0 => 0,
@@ -176,7 +176,7 @@ fn largest_of(class: usize) -> u64 {
     }
 }
 
-/// The smallest size of a class.
+/// Returns the smallest size of a class.
 fn smallest_of(class: usize) -> u64 {
     match class {
         0 | 1 => class as u64,

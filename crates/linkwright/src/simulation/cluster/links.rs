@@ -1,7 +1,7 @@
-//! The links of a cluster's run as columns: where each stands, and what it carried.
+//! Turns the links of a cluster's run into columns: the place of each, and its load.
 //!
-//! A link's level says where in the network it is. What joins two levels of switches is named
-//! after these, from where its data comes to where it goes; within a level it is `local` or
+//! A link's level says where in the network it is. A link that joins two levels of switches is
+//! named after these, from where its data comes to where it goes. Within a level it is `local` or
 //! `global` in a dragonfly, and elsewhere `between switches`. Levels follow the wiring, not names.
 
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ use crate::system::views::fabric_facts::{heights, level_names};
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// Where levels stand in a list, from where messages enter the network to where they leave it.
+/// Orders levels in a list, from where messages enter the network to where they leave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Injection,
@@ -27,15 +27,15 @@ enum Rank {
     Up(u32, u32),
     Local,
     Global,
-    /// Downwards: the deepest come last.
+    /// It leads downwards: the deepest come last.
     Down(std::cmp::Reverse<u32>, std::cmp::Reverse<u32>),
     BetweenSwitches,
-    /// Within servers.
+    /// It lies within servers.
     Inside,
     Ejection,
 }
 
-/// One direction of a link.
+/// Describes one direction of a link.
 struct Row {
     number: u64,
     from: String,
@@ -46,7 +46,7 @@ struct Row {
     /// The device that it is counted at: the lower switch, else where it starts.
     at: String,
     at_level: String,
-    /// Of a dragonfly's switch: its group, and its number there.
+    /// Gives the group of a dragonfly's switch, and its number there.
     group: Option<(u64, u64)>,
     bandwidth: Bandwidth,
     carried: ChannelStatistics,
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// What tells the place of a fabric's channels.
+/// Tells the place of a fabric's channels.
 struct Places<'a> {
     system: &'a System,
     fabric: &'a Fabric,
@@ -229,14 +229,14 @@ fn rows(carried: &Carried<'_>) -> Vec<Row> {
     rows
 }
 
-/// One row for each channel of the fabric, a direction of a link, and for each channel within a
-/// server that carried something; those of abstract nodes are nobody's wires and have none.
+/// Gives one row for each channel of the fabric, a direction of a link, and for each channel within
+/// a server that carried something. Channels of abstract nodes are nobody's wires and have no row.
 ///
-/// `utilisation` is the share of the makespan in which the channel would carry its data at its
-/// full bandwidth. `level` is one of [`levels`]; `at` is the device that the link is counted at,
-/// the lower of two switches or else where it starts, and `at_level` what that is called in its
-/// level, `device` within a server; `group` and `member` are those of a dragonfly's switch. Counts of links between switches that
-/// nobody knows are null.
+/// `utilisation` is the share of the makespan in which the channel would carry its data at its full
+/// bandwidth. `level` is one of [`levels`]. `at` is the device that the link is counted at: the
+/// lower of two switches, or else where it starts. `at_level` is the name of that device's level,
+/// `device` within a server. `group` and `member` belong to a dragonfly's switch. Counts of links
+/// between switches that nobody knows are null.
 #[must_use]
 pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
     let carried = Carried::of(cluster, outcome);
@@ -322,7 +322,8 @@ fn with_places(table: Table, rows: &[Row]) -> Table {
         .with("member", "", group(|(_, member)| member))
 }
 
-/// One row for each level of links, from where messages enter the network to where they leave it.
+/// Gives one row for each level of links, from where messages enter the network to where they leave
+/// it.
 ///
 /// Columns: `level`, `links` (its channels), `mean` and `most` (of their utilisation; null where nobody knows it).
 #[must_use]

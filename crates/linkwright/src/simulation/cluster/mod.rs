@@ -1,8 +1,8 @@
-//! Jobs on a cluster: programs of many ranks over servers on a fabric.
+//! Plays jobs on a cluster: programs of many ranks over servers on a fabric.
 //!
-//! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
-//! model or the flow model, or with collectives as kernels over flows, and returns what became of the jobs and of each channel; [`tables`]
-//! makes columns of it.
+//! A [`Cluster`] describes the system. [`Cluster::replay`] plays jobs on it, with the packet model
+//! or the flow model, or with collectives as kernels over flows. It returns the results of the jobs
+//! and of each channel. [`tables`] makes columns of them.
 
 mod collectives;
 mod deadlines;
@@ -63,13 +63,13 @@ pub use watch::{ComputationInterval, CopyInterval, KernelInterval, MessageInterv
 /// How closely the network is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Fidelity {
-    /// Packet by packet: [`PacketNetwork`].
+    /// It goes packet by packet: [`PacketNetwork`].
     #[default]
     Packet,
-    /// Messages as fluids: [`FlowTransport`].
+    /// Messages are fluids: [`FlowTransport`].
     Flow,
-    /// Jobs as fluids, of which each has a rate of iterations: [`played`](super::played). Of programs that
-    /// are played from end to end there is none.
+    /// Jobs are fluids, and each has a rate of iterations: [`played`](super::played). Programs that
+    /// are played from end to end have no such model.
     Fluid,
 }
 
@@ -82,14 +82,14 @@ impl Named for Fidelity {
 /// Holds a job's kernel, ready for its GPUs, if the job has one.
 type PreparedKernel = Option<Box<dyn PreparedGpuKernel>>;
 
-/// A system that jobs run on.
+/// Describes a system that jobs run on.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     /// The servers, the fabric and what joins them.
     pub system: Arc<System>,
-    /// Packets, buffers and delays.
+    /// Holds packets, buffers and delays.
     pub settings: PacketSettings,
-    /// Which way packets go.
+    /// Says which way packets go.
     pub routing: &'static dyn RoutingKind,
     /// Tells whether nobody chose that.
     pub routing_is_default: bool,
@@ -99,9 +99,9 @@ pub struct Cluster {
     pub nic: NicPolicy,
     /// Which packet a channel takes first.
     pub arbitration: &'static dyn Arbitration,
-    /// What messages cost in software.
+    /// Gives the software costs of messages.
     pub protocol: MpiProtocol,
-    /// How collectives become messages.
+    /// Says how collectives become messages.
     pub collectives: CollectiveChoices,
     /// How closely the network is simulated.
     pub fidelity: Fidelity,
@@ -109,21 +109,21 @@ pub struct Cluster {
     pub failures: SystemFailures,
 }
 
-/// What became of the jobs and of the network.
+/// Holds the results of the jobs and of the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterOutcome {
-    /// The jobs and their ranks.
+    /// Holds the results of the jobs and their ranks.
     pub jobs: Outcome,
-    /// The collectives that went by plans, in the order of jobs and communicators.
+    /// Lists the collectives that went by plans, in the order of jobs and communicators.
     pub planned: Vec<PlannedCollective>,
-    /// What each channel of the fabric carried, by its index.
+    /// Gives the load of each channel of the fabric, by its index.
     pub channels: Vec<ChannelStatistics>,
-    /// What each channel within a server carried that carried anything, by its number in the
+    /// Gives the load of each channel within a server that carried anything, by its number in the
     /// system.
     pub inside: Vec<(ChannelId, ChannelStatistics)>,
-    /// How many events the network's model handled.
+    /// Counts the events that the network's model handled.
     pub events: u64,
-    /// How many times a packet crossed a channel; zero in the flow model.
+    /// Counts how many times a packet crossed a channel; zero in the flow model.
     pub packet_hops: u64,
     /// Holds the loads of channels over time.
     pub loads: LinkLoads,
@@ -221,9 +221,9 @@ impl Cluster {
     /// Plays jobs to their ends; the hook learns how far the run is and may end it.
     ///
     /// # Errors
-    /// Settings out of range, a routing for another network, a collective that cannot be planned
-    /// as asked, jobs that do not fit or do not come to an end, a network that is stuck, a run
-    /// that the hook ended.
+    /// Refuses settings out of range, a routing for another network, and a collective that cannot
+    /// be planned as asked. It fails for jobs that do not fit or do not come to an end, and for a
+    /// network that is stuck. It fails for a run that the hook ended.
     pub fn replay(
         &self,
         jobs: &[ProgramJob],
@@ -237,7 +237,7 @@ impl Cluster {
     /// the network has packets.
     ///
     /// # Errors
-    /// As [`Self::replay`].
+    /// Fails as [`Self::replay`] does.
     pub fn replay_traced(
         &self,
         jobs: &[ProgramJob],

@@ -3,16 +3,16 @@
 use crate::runtime::{ProgramJob, RankId};
 use crate::units::Picoseconds;
 
-/// A stay in a region of the program.
+/// Describes a stay in a region of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionInterval {
-    /// The rank.
+    /// Names the rank.
     pub rank: RankId,
-    /// The index of the region's name in the program.
+    /// Gives the index of the region's name in the program.
     pub region: u32,
     /// How many regions were open around it.
     pub depth: u32,
-    /// When the rank entered.
+    /// Says when the rank entered.
     pub start: Picoseconds,
     /// When it left; `None` where it never did.
     pub end: Option<Picoseconds>,
@@ -26,11 +26,11 @@ struct Open {
     kept: Option<usize>,
 }
 
-/// The first stays, by the times of entry: what encloses others is kept before them.
+/// Keeps the first stays, by the times of entry. A stay that encloses others is kept before them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stays {
     most: usize,
-    /// In the order of entry.
+    /// Keeps them in the order of entry.
     kept: Vec<RegionInterval>,
     /// How many there were in all.
     count: u64,
@@ -39,7 +39,7 @@ pub struct Stays {
 }
 
 impl Stays {
-    /// Of the ranks of these jobs; keeps at most so many.
+    /// Watches the ranks of these jobs; keeps at most `most` stays.
     pub(super) fn new(jobs: &[ProgramJob], most: usize) -> Self {
         let open = jobs.iter().map(|job| vec![Vec::new(); job.mapping.len()]).collect();
         Self { most, kept: Vec::new(), count: 0, open }
@@ -93,7 +93,7 @@ mod tests {
 
     const RANK: RankId = RankId { job: 0, rank: 0 };
 
-    /// Region, depth, start and end of a stay.
+    /// Holds region, depth, start and end of a stay.
     type Stay = (u32, u32, u64, Option<u64>);
 
     fn program() -> Arc<Program> {
@@ -105,7 +105,8 @@ mod tests {
         })
     }
 
-    /// What is kept of entries (`+`) and exits (`-`) of regions, one every ten picoseconds.
+    /// Returns the stays kept from entries (`+`) and exits (`-`) of regions, one every ten
+    /// picoseconds.
     fn kept(most: usize, course: &str) -> (Vec<Stay>, u64) {
         let program = program();
         let mut stays = Stays::new(&[ProgramJob::new(&program, vec![0])], most);

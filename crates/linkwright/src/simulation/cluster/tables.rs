@@ -11,13 +11,13 @@ use crate::runtime::{JobOutcome, ProgramJob, RankOutcome};
 use crate::table::Table;
 use crate::units::Picoseconds;
 
-/// From time zero to the last job's end.
+/// Returns the time from zero to the last job's end.
 #[must_use]
 pub fn makespan(outcome: &ClusterOutcome) -> Picoseconds {
     outcome.jobs.jobs.iter().map(|job| job.end).max().unwrap_or_default()
 }
 
-/// One row for each job, in their order.
+/// Gives one row for each job, in their order.
 ///
 /// `computing`, `communicating` and `exposed_communication` are means over the job's ranks.
 #[must_use]
@@ -57,7 +57,7 @@ fn mean_seconds(ranks: &[RankOutcome], time: fn(&RankOutcome) -> Picoseconds) ->
     sum as f64 / ranks.len() as f64 / 1e12
 }
 
-/// One row for each rank of each job.
+/// Gives one row for each rank of each job.
 #[must_use]
 pub fn ranks(cluster: &Cluster, jobs: &[ProgramJob], outcome: &ClusterOutcome) -> Table {
     let all = || outcome.jobs.jobs.iter().flat_map(|job| &job.ranks);
@@ -86,10 +86,11 @@ pub fn ranks(cluster: &Cluster, jobs: &[ProgramJob], outcome: &ClusterOutcome) -
         .with("data", "B", all().map(|rank| rank.bytes.0).collect::<Vec<_>>())
 }
 
-/// One row for each collective of a communicator that went by a plan, in the order of the jobs.
+/// Gives one row for each collective of a communicator that went by a plan, in the order of the
+/// jobs.
 ///
-/// `rate` is what the plan reaches of the links' peak alone on the network, in the limit of long
-/// data, counting the longest buffer; `root` is null where the collective has none.
+/// `rate` is the rate that the plan reaches at the links' peak alone on the network, in the limit
+/// of long data. It counts the longest buffer. `root` is null where the collective has none.
 #[must_use]
 pub fn planned(jobs: &[ProgramJob], outcome: &ClusterOutcome) -> Table {
     let all = || outcome.planned.iter();

@@ -1,4 +1,4 @@
-//! What a run keeps of its messages and computation as they happen.
+//! Keeps a run's messages and computation as they happen.
 
 use super::latencies::Latencies;
 use super::stays::Stays;
@@ -6,56 +6,56 @@ use crate::runtime::{CopyRecord, KernelRecord, MessageRecord, Observer, ProgramJ
 use crate::system::System;
 use crate::units::Picoseconds;
 
-/// A message from its sending to its arrival.
+/// Describes a message from its sending to its arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageInterval {
-    /// What was sent, and when.
+    /// Holds the message as it was sent, and when.
     pub message: MessageRecord,
     /// When its data had arrived.
     pub delivered: Picoseconds,
 }
 
-/// A span in which a rank computed.
+/// Describes a span in which a rank computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComputationInterval {
-    /// The rank.
+    /// Names the rank.
     pub rank: RankId,
-    /// From when.
+    /// Says when it began.
     pub start: Picoseconds,
-    /// Until when.
+    /// Says when it ended.
     pub end: Picoseconds,
 }
 
-/// A copy from the time when an engine took it to its end.
+/// Describes a copy from the time when an engine took it to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyInterval {
-    /// What was copied, and from when.
+    /// Holds the copy, and when it began.
     pub copy: CopyRecord,
     /// When its data was there.
     pub end: Picoseconds,
 }
 
-/// A rank's part in a collective that ran as a kernel, from its call to its end.
+/// Describes a rank's part in a collective that ran as a kernel, from its call to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelInterval {
-    /// What ran, and from when.
+    /// Holds the kernel, and when it began.
     pub kernel: KernelRecord,
     /// When the rank's last block had ended.
     pub end: Picoseconds,
 }
 
-/// An observer that counts how long messages took, and keeps the first intervals of each
-/// kind up to a bound, so that no run can fill the memory with them.
+/// Counts how long messages took, as an observer, and keeps the first intervals of each kind. A
+/// bound limits them, so that no run can fill the memory with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
-    /// The server of each rank of each job.
+    /// Gives the server of each rank of each job.
     nodes: Vec<Vec<u32>>,
     most: usize,
     /// Messages that were sent then are kept and counted.
     span: (Picoseconds, Picoseconds),
-    /// How long messages took.
+    /// Says how long messages took.
     pub latencies: Latencies,
-    /// The first messages, in the order of their arrival.
+    /// Lists the first messages, in the order of their arrival.
     pub messages: Vec<MessageInterval>,
     /// The first spans of computation, in the order of their ends.
     pub computation: Vec<ComputationInterval>,
@@ -65,19 +65,19 @@ pub struct Watch {
     pub kernels: Vec<KernelInterval>,
     /// The first stays in regions.
     pub stays: Stays,
-    /// How many messages of the span arrived in all.
+    /// Counts the messages of the span that arrived in all.
     pub message_count: u64,
     /// How many spans of computation there were in all.
     pub computation_count: u64,
     /// How many copies were made in all.
     pub copy_count: u64,
-    /// How many kernels ranks ran in all.
+    /// Counts the kernels that ranks ran in all.
     pub kernel_count: u64,
 }
 
 impl Watch {
-    /// Watches jobs, and keeps at most so many messages, as many spans of computation, as many
-    /// copies, as many kernels, and as many stays in regions.
+    /// Watches jobs. Of messages, spans of computation, copies, kernels and stays in regions, it
+    /// keeps at most `most` each.
     #[must_use]
     pub fn new(jobs: &[ProgramJob], system: &System, most: usize) -> Self {
         let node = |gpu: &u32| system.gpu(*gpu).server;

@@ -1,4 +1,4 @@
-//! The plan of an allocation, shared by all of its class.
+//! Makes the plan of an allocation, shared by all of its class.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::system::System;
 use crate::system::fabric::{Fabric, NodeId};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// How the GPUs of an allocation reduce so many bytes.
+/// Says how the GPUs of an allocation reduce a buffer of a given size.
 #[derive(Debug, Clone)]
 pub(super) struct AllocationPlan {
-    /// On these GPUs of the system.
+    /// Runs on these GPUs of the system.
     pub(super) schedule: Schedule,
-    /// How many pieces of the data follow one another.
+    /// Counts the pieces of the data that follow one another.
     pub(super) pieces: u64,
-    /// What it takes alone.
+    /// Gives the time that it takes alone.
     pub(super) time: Picoseconds,
 }
 
-/// The ranks of a job on what it was given: its class, its GPUs by their ids in the system, and its servers, in the
-/// order of the class.
+/// Holds the ranks of a job on its allocation. It has the class, the GPUs by their ids in the
+/// system, and the servers, in the order of the class.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
     class: AllocationClass,
@@ -35,7 +35,7 @@ pub(super) struct Ranks {
     servers: Vec<ServerOfClass>,
 }
 
-/// What an allocation is to a plan: its parts in order.
+/// Describes an allocation as a plan sees it: its parts in order.
 pub(super) type AllocationClass = Arc<[PartClass]>;
 
 impl Ranks {
@@ -51,11 +51,12 @@ type OnFirst<T> = (T, Vec<ServerOfClass>);
 /// A class chooses from these, which were made for the GPUs of its first job.
 type OnGpus = (Offers, Arc<[usize]>);
 
-/// What a part of an allocation is to a plan: its class within its server, and its server's ports.
+/// Describes a part of an allocation as a plan sees it: its class within its server, and its
+/// server's ports.
 type PartClass = (usize, Arc<[Port]>);
 
-/// The bandwidth and the latency of a port of the fabric; and which it is, where it matters, since the
-/// fabric's own links may hold it up.
+/// Describes a port of the fabric: its bandwidth, its latency and, where it matters, its number. It
+/// matters since the fabric's own links may hold the port up.
 type Port = (Bandwidth, Picoseconds, Option<NodeId>);
 
 /// The plans that have been made.
@@ -67,7 +68,7 @@ pub(super) struct AllocationPlans {
     ports: BTreeMap<u32, Arc<[Port]>>,
     /// The plans of each class, once a job has needed them, and the GPUs of that job.
     of_class: BTreeMap<AllocationClass, OnFirst<OnGpus>>,
-    /// The one for a class and a size.
+    /// Holds the plan for a class and a size.
     for_size: BTreeMap<(AllocationClass, Bytes), OnFirst<AllocationPlan>>,
     /// Those for GPUs onto which that of their class cannot be moved.
     for_gpus: BTreeMap<(Arc<[usize]>, Bytes), AllocationPlan>,
@@ -102,7 +103,8 @@ impl AllocationPlans {
         self.made
     }
 
-    /// The ranks of a job on these parts: of several servers, parts of one class follow one another.
+    /// Returns the ranks of a job on these parts. Of several servers, parts of one class follow one
+    /// another.
     pub(super) fn ranks(&mut self, system: &System, parts: &[Part]) -> Ranks {
         let is_near = self.are_near(system, parts);
         let of = |part: &Part| self.part(system, part, (parts.len() > 1, is_near));
@@ -210,7 +212,7 @@ impl AllocationPlans {
     }
 }
 
-/// The ports of a server's network interfaces.
+/// Lists the ports of a server's network interfaces.
 fn ports(system: &System, server: u32) -> Arc<[Port]> {
     let Some(fabric) = system.fabric() else { return Arc::default() };
     let nics = 0..system.kind_of(server).nics().len() as u32;

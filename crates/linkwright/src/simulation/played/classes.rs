@@ -1,9 +1,9 @@
 //! Allocations that differ only in what their GPUs are called share a plan.
 //!
-//! Two allocations are of one class where the server, without the GPUs of others, can be renumbered
-//! so that each GPU of the one becomes one of the other, and all that is known of devices and wires
-//! agrees ([`renumbering`]). Of what a plan does not look at nothing need agree: hosts, where no data crosses
-//! them ([`near_devices`]).
+//! Two allocations are of one class where a renumbering of the server, without the GPUs of others,
+//! turns one into the other. It turns each GPU of the one into one of the other, and all that is
+//! known of devices and wires agrees ([`renumbering`]). Things that a plan does not look at need
+//! not agree: hosts, where no data crosses them ([`near_devices`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::system::views::isomorphism::{LabelledGraph, renumbering};
 use crate::system::{DeviceKind, Server, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// What a wire is to a plan.
+/// Describes a wire as a plan sees it.
 type WireKind = (Option<&'static str>, u32, Bandwidth, Picoseconds);
 
-/// What joins two devices, as a sorted list.
+/// Lists the wires that join two devices, sorted.
 type Joined = Vec<WireKind>;
 
-/// The allocations of one class.
+/// Holds the allocations of one class.
 #[derive(Debug)]
 struct Class {
     kind: usize,
@@ -29,13 +29,13 @@ struct Class {
     graph: LabelledGraph,
 }
 
-/// An allocation's place in its class.
+/// Gives an allocation's place in its class.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     pub(super) class: usize,
-    /// Its GPUs in the order of the class.
+    /// Lists its GPUs in the order of the class.
     pub(super) gpus: Arc<[usize]>,
-    /// The devices of its server, without the GPUs of others, in the order of the class.
+    /// Lists the devices of its server, without the GPUs of others, in the order of the class.
     pub(super) devices: Arc<[usize]>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Placed {
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     classes: Vec<Class>,
-    /// By the kind of server and the GPUs there, ascending.
+    /// Finds it by the kind of server and the GPUs there, ascending.
     known: BTreeMap<(usize, Vec<usize>, bool), Placed>,
     /// These devices join GPUs without their hosts, where any do.
     near: BTreeMap<(usize, Vec<usize>), Option<BTreeSet<usize>>>,
@@ -65,8 +65,9 @@ impl Classes {
         self.near[&key].is_some()
     }
 
-    /// The class of some GPUs of a server of that kind: the i-th in its order plays the part of the i-th of the first
-    /// allocation of its class. Hosts count for nothing where GPUs that are near are wanted as such.
+    /// Returns the class of some GPUs of a server of that kind. The i-th in its order plays the
+    /// part of the i-th of the first allocation of its class. Hosts count for nothing where GPUs
+    /// that are near are wanted as such.
     pub(super) fn of(
         &mut self,
         (kind, is_near): (usize, bool),

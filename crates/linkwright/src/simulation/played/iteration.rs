@@ -1,17 +1,19 @@
-//! A workload as a program of one iteration.
+//! Turns a workload into a program of one iteration.
 //!
-//! What it represents: the images of a step come from the host, all GPUs compute, and the gradients are reduced:
-//! all of them at the end, or in buckets while the backward pass still computes the rest, as PyTorch's
-//! DistributedDataParallel does (Li et al., VLDB 2020): a bucket is ready when the backward pass has done its
-//! part of the gradients, and buckets are reduced one after another.
+//! The model: the images of a step come from the host, all GPUs compute, and the gradients are
+//! reduced. All are reduced at the end, or in buckets while the backward pass still computes the
+//! rest. PyTorch's DistributedDataParallel works in buckets (Li et al., VLDB 2020). A bucket is
+//! ready when the backward pass has done its part of the gradients, and buckets are reduced one
+//! after another.
 //!
 //! A network that is trained layer by layer computes, reduces and updates as its layers take on the slowest of its GPUs.
 //!
 //! Where a job's pattern stands for no all-reduce, its GPUs exchange along its edges in place of reducing ([`exchange`](super::exchange)).
 //!
-//! What it leaves out: of published workloads, that layers differ in gradients for each operation, and how much less of
-//! its peak a faster GPU reaches at the same images; images of the next step that are copied while this one computes;
-//! what a framework takes for a collective's call.
+//! Of published workloads, the model leaves out that layers differ in gradients for each operation.
+//! It leaves out how much less of its peak a faster GPU reaches at the same images. It leaves out
+//! images of the next step that are copied while this one computes, and a framework's time for a
+//! collective's call.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -41,12 +43,12 @@ use crate::units::{Bytes, OperationRate, Picoseconds};
 /// The least that a bucket may hold, so that an iteration has some hundred of them at most.
 pub const LEAST_BUCKET: Bytes = Bytes(1_000_000);
 
-/// What an iteration is made of besides computing and reducing at the end.
+/// Holds the parts of an iteration besides computing and reducing at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct IterationSettings {
     /// Whether the images of every step are copied from the host.
     pub host_copies: bool,
-    /// How fast GPUs compute.
+    /// Says how fast GPUs compute.
     pub gpu_speed: GpuSpeed,
     /// The numbers that nets multiply, which say what unit of a GPU does so where it computes at its own speed.
     #[serde(default, skip_serializing_if = "Precision::is_default")]
@@ -59,12 +61,12 @@ pub struct IterationSettings {
 /// The steps of an iteration: copying, and then computing and reducing in turns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Steps {
-    /// What each GPU gets from its host first.
+    /// Gives the bytes that each GPU gets from its host first.
     pub(super) copied: Bytes,
-    /// What is computed before each bucket is ready, and the bucket; a job that reduces nothing has one of
-    /// no bytes, or none.
+    /// Gives the computing time before each bucket is ready, and the bucket. A job that reduces
+    /// nothing has one of no bytes, or none.
     pub(super) buckets: Vec<(Picoseconds, Bytes)>,
-    /// What is computed once all are reduced.
+    /// Gives the computing time once all are reduced.
     pub(super) update: Picoseconds,
     /// Says whose the times are.
     pub(super) timed: Timed,
@@ -81,7 +83,7 @@ impl IterationSettings {
         Speeds::of(system, *self).map(|_| ())
     }
 
-    /// The steps of a workload on so many GPUs, as fast as the reference.
+    /// Returns the steps of a workload on `gpus` GPUs, as fast as the reference.
     pub(super) fn steps(&self, workload: &Workload, gpus: usize) -> Steps {
         let copied = if self.host_copies { workload.copied_per_iteration() } else { Bytes(0) };
         let compute = workload.compute_per_iteration();
@@ -113,7 +115,7 @@ impl IterationSettings {
         of(buckets.collect())
     }
 
-    /// The program of a workload on these GPUs of a system, in the order of its ranks.
+    /// Builds the program of a workload on these GPUs of a system, in the order of its ranks.
     ///
     /// # Errors
     /// A bucket below [`LEAST_BUCKET`]; a GPU's own speed that is not known.
@@ -202,7 +204,7 @@ impl Steps {
     }
 }
 
-/// What the ranks of a workload do on GPUs of these speeds, iteration by iteration.
+/// Writes the work of a workload's ranks on GPUs of these speeds, iteration by iteration.
 pub(super) fn program_of(name: &str, steps: &Steps, rates: &[OperationRate]) -> Program {
     let gpus = rates.len() as u32;
     let mut known: BTreeMap<OperationRate, RankProgram> = BTreeMap::new();
@@ -321,10 +323,10 @@ impl ProgramsBySettings {
     }
 }
 
-/// A workload's name, its steps, and the speeds of the ranks that run it.
+/// Holds a workload's name, its steps, and the speeds of the ranks that run it.
 type Known = (String, Steps, Vec<OperationRate>);
 
-/// The programs of workloads, each made once.
+/// Holds the programs of workloads, each made once.
 #[derive(Debug)]
 pub(super) struct Programs {
     settings: IterationSettings,
@@ -349,18 +351,18 @@ impl Programs {
         self.speeds.of_gpus(system, gpus, &steps.timed)
     }
 
-    /// The least of them.
+    /// Returns the least of them.
     pub(super) fn slowest(&self, system: &System, steps: &Steps, gpus: &[usize]) -> OperationRate {
         self.rates(system, steps, gpus).into_iter().min().unwrap_or_else(reference_rate)
     }
 
-    /// What the slowest of these GPUs computes in an iteration.
+    /// Returns the computing time of the slowest of these GPUs in an iteration.
     pub(super) fn least(&self, system: &System, steps: &Steps, gpus: &[usize]) -> Picoseconds {
         let slowest = self.slowest(system, steps, gpus);
         Picoseconds(steps.parts().map(|computed| at_rate(computed, slowest).0).sum())
     }
 
-    /// The steps of a workload on these GPUs of the system.
+    /// Returns the steps of a workload on these GPUs of the system.
     pub(super) fn steps(
         &self,
         workload: &Workload,
@@ -373,7 +375,8 @@ impl Programs {
         self.settings.steps_of_layers((network, samples_per_gpu), system, gpus)
     }
 
-    /// The program of a workload's steps on these GPUs of the system, in the order of its ranks.
+    /// Returns the program of a workload's steps on these GPUs of the system, in the order of its
+    /// ranks.
     pub(super) fn of(
         &mut self,
         system: &System,

@@ -1,10 +1,10 @@
 //! Jobs whose run time is that of their programs, played on the real wiring.
 //!
-//! What it represents: an allocated job's workload becomes a program of one iteration
-//! ([`IterationSettings`]), its collectives are planned for the GPUs that it got, and the
+//! The model: an allocated job's workload becomes a program of one iteration
+//! ([`IterationSettings`]), and its collectives are planned for the GPUs that it got. The
 //! [runtime](crate::runtime) plays every message of every iteration beside those of all other jobs,
-//! over the flows or the packets of the one system. Its end gives its GPUs back. As fluids, jobs have
-//! a rate of iterations between one arrival or end and the next ([`fluid`]).
+//! over the flows or the packets of the one system. The job's end gives its GPUs back. As fluids,
+//! jobs have a rate of iterations between one arrival or end and the next ([`fluid`]).
 //!
 //! As flows, a planned collective runs as a kernel under NCCL's protocol, and takes alone as long as
 //! [`time`](crate::collectives::time) says for the same chunks. As packets, and by MPI's algorithms, it
@@ -12,8 +12,8 @@
 //!
 //! A job whose pattern stands for no all-reduce copies along its edges in its place ([`exchange`]).
 //!
-//! An iteration computes and then reduces all gradients; copies from hosts, the speed of the GPUs that a job got, and
-//! gradients in buckets while others are computed are [`IterationSettings`].
+//! An iteration computes and then reduces all gradients. [`IterationSettings`] adds copies from
+//! hosts, the speed of the GPUs that a job got, and gradients in buckets while others are computed.
 
 mod allocations;
 mod classes;
@@ -78,7 +78,7 @@ pub const MOST_PLAYED_ITERATIONS: u64 = u32::MAX as u64;
 /// Says what becomes of jobs under one policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlayedOutcome {
-    /// Each job, in the order of the list.
+    /// Lists each job, in the order of the list.
     pub records: Vec<JobRecord>,
     /// How many collectives were planned; allocations of one class share a plan.
     pub plans: usize,
@@ -97,9 +97,10 @@ pub struct PlayedOutcome {
 /// beside the same neighbours, takes as long and is not played ([`repeats`]).
 ///
 /// # Errors
-/// Two jobs of one name; a job that asks for more GPUs than the system has; one of more than
-/// 4,294,967,295 iterations that are played one by one; a plan that cannot be had; MPI's rules as
-/// fluids; a GPU's own speed that is not known; copies to a GPU without a host; a run that the hook ended; a time beyond 213 days.
+/// Refuses two jobs of one name, and a job that asks for more GPUs than the system has. It refuses
+/// a job of more than 4,294,967,295 iterations that are played one by one. It fails for a plan that
+/// cannot be had, MPI's rules as fluids, and a GPU's own speed that is not known. It fails for
+/// copies to a GPU without a host, a run that the hook ended, and a time beyond 213 days.
 pub fn play(
     cluster: &Cluster,
     planned: (PlannerChoice, IterationSettings),
@@ -122,7 +123,7 @@ pub enum Iterations {
 /// As [`play`], which has [`Iterations::Unlike`].
 ///
 /// # Errors
-/// As [`play`].
+/// Fails as [`play`] does.
 pub fn play_iterations(
     iterations: Iterations,
     cluster: &Cluster,
@@ -173,7 +174,7 @@ pub fn play_iterations(
     }
 }
 
-/// Where GPUs sit, and their hosts.
+/// Says where GPUs sit, and names their hosts.
 fn sites(system: &System, wiring: &Wiring) -> Result<Vec<GpuSite>, SimulationError> {
     Ok(gpu_sites(system, wiring).map_err(SettingsError::from).map_err(ClusterError::from)?)
 }
@@ -298,7 +299,7 @@ enum Event<R> {
     Runtime(R),
 }
 
-/// Shared servers: the queue, and the programs of the jobs that run.
+/// Plays shared servers: the queue, and the programs of the jobs that run.
 struct Shared<'n, 't, 'r, T: CountsLoads> {
     system: &'r System,
     /// Follows failures, if there may be any.

@@ -30,7 +30,7 @@ use crate::system::System;
 use crate::system::fabric::ChannelId;
 use crate::units::Bytes;
 
-/// The variant of a job whose collectives take no plan.
+/// Numbers the variant of a job whose collectives take no plan.
 const BY_RULE: u32 = 0;
 
 /// The first variant of jobs that run programs of their own, which are planned for elsewhere.
@@ -39,14 +39,14 @@ pub(super) const OWN: u32 = 1 << 31;
 /// How the collectives of jobs are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannerChoice {
-    /// By plans for the GPUs that a job got.
+    /// It goes by plans for the GPUs that a job got.
     Plan(PlannedBy),
     /// MPI's algorithm for the size, which knows nothing of the links.
     Mpi,
 }
 
 impl PlannerChoice {
-    /// What [`PlannerChoice::Mpi`] is called.
+    /// Names [`PlannerChoice::Mpi`].
     const MPI: &'static str = "mpi";
 
     /// The names of all, of these planners.
@@ -56,7 +56,7 @@ impl PlannerChoice {
         planners.names().into_iter().chain(others).collect()
     }
 
-    /// The choice of a name, of these planners.
+    /// Returns the choice of a name, of these planners.
     ///
     /// # Errors
     /// A name that none has.
@@ -83,7 +83,7 @@ impl PlannerChoice {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -186,15 +186,15 @@ impl<'r, R: Routing> Carries<'r> for PacketNetwork<'_, R> {
     fn reroute(&mut self, _: &'r Routes<'r>) {}
 }
 
-/// A plan as a job's ranks play it.
+/// Holds a plan as a job's ranks play it.
 enum Form {
-    /// Under NCCL's protocol, over these links, ascending, with the loads of channels.
+    /// Serves NCCL's protocol, over these links, ascending, with the loads of channels.
     Kernel(KernelCall, Box<[ResourceId]>, ChannelLoads),
-    /// Under MPI's.
+    /// Serves MPI's.
     Messages(MessageSchedule),
 }
 
-/// The GPUs of a job by their ids in the system, in the order of its ranks, and its variant.
+/// Holds the GPUs of a job by their ids in the system, in the order of its ranks, and its variant.
 pub(super) type Planned = (Arc<[usize]>, u32);
 
 /// Holds the variant of GPUs in the order of ranks.
@@ -204,10 +204,10 @@ type KnownVariants = BTreeMap<Arc<[usize]>, u32>;
 pub(super) struct Plans<'r> {
     planner: PlannerChoice,
     routes: Option<&'r Routes<'r>>,
-    /// What one transfer or message carries at most.
+    /// Limits the size of one transfer or message.
     longest: Bytes,
     plans: AllocationPlans,
-    /// The variant of GPUs in the order of ranks.
+    /// Gives the variant of GPUs in the order of ranks.
     known: KnownVariants,
     /// Numbers the state of the system that these are for.
     state: usize,
@@ -217,7 +217,7 @@ pub(super) struct Plans<'r> {
     forms: Vec<Vec<(Bytes, Form)>>,
     /// The kernels of all forms, by their ranks and steps: a day has many variants, of few kernels.
     kernels: BTreeMap<(u32, usize), Vec<Arc<Kernel>>>,
-    /// The variant of each admitted job.
+    /// Gives the variant of each admitted job.
     of_job: Vec<u32>,
 }
 
@@ -335,8 +335,9 @@ impl<'r> Plans<'r> {
         Ok(Form::Messages(MessageSchedule::new(schedule)?.on_its_ways(system)))
     }
 
-    /// The links on which a job of a variant reduces so many bytes by kernels, and those over which images come from the
-    /// hosts of its GPUs, if they do; None where one has no host.
+    /// Returns the links on which a job of a variant reduces data of this size by kernels. It adds
+    /// the links over which images come from the hosts of its GPUs, if they do. It returns None
+    /// where a GPU has no host.
     pub(super) fn links(
         &self,
         variant: u32,
@@ -401,7 +402,7 @@ impl Lowering for Plans<'_> {
     }
 }
 
-/// The GPUs in the order in which the policy placed them.
+/// Lists the GPUs in the order in which the policy placed them.
 pub(super) fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
     let of = |part: &Part| {
         let gpus = part.chosen.placement.iter();

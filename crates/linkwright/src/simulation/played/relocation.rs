@@ -10,7 +10,7 @@ use crate::system::composition::SystemDevice;
 #[derive(Debug, Clone)]
 pub(super) struct ServerOfClass {
     pub(super) server: u32,
-    /// Its devices, without the GPUs of others, in the order of the class.
+    /// Lists its devices, without the GPUs of others, in the order of the class.
     pub(super) devices: Arc<[usize]>,
 }
 
@@ -22,8 +22,9 @@ impl ServerOfClass {
     }
 }
 
-/// The same schedule on other GPUs, which are joined alike, on servers of which each plays the part of one of
-/// those of the schedule; None where it names a device that none of these has.
+/// Returns the same schedule on other GPUs, which are joined alike. Each of their servers plays the
+/// part of one server of the schedule. It returns None where the schedule names a device that none
+/// of these has.
 pub(super) fn relocated(
     schedule: &Schedule,
     (system, gpus): (&System, &[usize]),

@@ -1,13 +1,16 @@
 //! Iterations that begin as the last did, beside the same neighbours: they take as long, and are not played.
 //!
-//! Jobs that share a link, or share one with a job that does, are a group; so are those of one server's PCIe bus, where an
-//! arbiter ranks the commands of all. Whenever all ranks of a group compute and nothing
-//! of it is on a link, all that it will do follows from how long each computes yet, which of those that are done at one time is
-//! first, and what its programs wait for, until a job of the group ends or another joins it. If the group was in the same state before, what happened since happens again:
-//! as often as there are iterations, and as fits before the next job arrives or any that runs can end.
+//! Jobs that share a link, or share one with a job that does, are a group. So are jobs of one
+//! server's PCIe bus, where an arbiter ranks the commands of all. Take a time when all ranks of a
+//! group compute and nothing of it is on a link. Then its future follows from three things, until a
+//! job of the group ends or another joins it. The first is how long each rank still computes. The
+//! second is which of those that are done at one time is first. The third is the events that its
+//! programs wait for. If the group was in the same state before, the course since then repeats. It
+//! repeats as often as there are iterations, and as fits before the next job arrives or any that
+//! runs can end.
 //!
-//! What it leaves out: groups that are never in one state twice, such as two jobs of different iterations on one link, are
-//! played.
+//! The model leaves out groups that are never in one state twice, such as two jobs of different
+//! iterations on one link. They are played.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,11 +24,11 @@ use crate::units::Picoseconds;
 /// How many of the last states of a group are remembered.
 const REMEMBERED: usize = 4;
 
-/// What is known of a job that runs.
+/// Holds the known facts of a job that runs.
 #[derive(Debug)]
 struct Tracked {
     links: Vec<ResourceId>,
-    /// What its slowest rank computes in an iteration, so that none is shorter.
+    /// Gives the computing time of its slowest rank in an iteration, so that none is shorter.
     least: Picoseconds,
     /// It runs until then, unless its group changes.
     runs_until: Picoseconds,
@@ -33,7 +36,7 @@ struct Tracked {
     seen: Vec<State>,
 }
 
-/// The jobs of a group, all of whose ranks compute.
+/// Holds the jobs of a group, all of whose ranks compute.
 #[derive(Debug, Clone)]
 struct State {
     time: Picoseconds,
@@ -68,7 +71,8 @@ pub(super) struct Passed {
 #[derive(Debug)]
 pub(super) struct Repeats {
     running: BTreeMap<u32, Tracked>,
-    /// The jobs that use each link, and the bus of each server where one job's commands matter to all of it.
+    /// Lists the jobs that use each link, and the bus of each server where one job's commands
+    /// matter to all of it.
     users: Vec<Vec<u32>>,
     /// The place of a link's bus among the users, where that is so.
     bus: Vec<Option<usize>>,
@@ -139,7 +143,7 @@ impl Repeats {
         }
     }
 
-    /// What was known of a job's group holds no more.
+    /// Forgets the known states of a job's group.
     pub(super) fn change<T: Transport, L: Lowering>(
         &mut self,
         job: u32,
@@ -167,8 +171,8 @@ impl Repeats {
         found
     }
 
-    /// Nothing of a job is under way now but computing: where its group has been like that before, it goes on
-    /// like that as long as nothing else can happen.
+    /// Is called when nothing of a job is under way but computing. Where its group has been like
+    /// that before, it goes on like that as long as nothing else can happen.
     pub(super) fn rested<T: Transport, L: Lowering>(
         &mut self,
         job: u32,
@@ -201,7 +205,8 @@ impl Repeats {
         };
         seen.clear();
         let span = now.0 - before.time.0;
-        // As often as each job of the group has iterations that no rank has begun, but one: what follows the last is not alike.
+        // The course repeats as often as each job of the group has iterations that no rank has
+        // begun, but one. The end of the last is not alike.
         let mut times = u64::MAX;
         for (job, (rest, then)) in group.iter().zip(current.jobs.iter().zip(&before.jobs)) {
             let of_span = u64::from(rest.iterations_since(then)).max(1);

@@ -1,15 +1,16 @@
 //! Run times by MAPA's formula.
 //!
-//! What it represents: a job's run time follows from the links that it was given, by
-//! [`Workload::run_time`](crate::training::Workload::run_time), so that a bad allocation holds its
-//! GPUs for longer and the queue behind it waits.
+//! The model: a job's run time follows from the links that it was given, by
+//! [`Workload::run_time`](crate::training::Workload::run_time). So a bad allocation holds its GPUs
+//! for longer and the queue behind it waits.
 //!
-//! The run time follows one bandwidth model, whichever the policy ranks by, so that policies are compared in one
-//! world: the sound one, or where it is asked for the published regression. That can turn negative beyond five
-//! GPUs, which is then an error, and gives a job more time on some better links.
+//! The run time follows one bandwidth model, whichever the policy ranks by, so that policies are
+//! compared in one world. It is the sound one, or where it is asked for the published regression.
+//! The regression can turn negative beyond five GPUs, which is then an error. It gives a job more
+//! time on some better links.
 //!
-//! What it leaves out: interference of jobs on shared wires; jobs of several servers, of whose links MAPA says
-//! nothing.
+//! The model leaves out interference of jobs on shared wires. It leaves out jobs of several
+//! servers, since MAPA says nothing of their links.
 
 use std::ops::ControlFlow;
 
@@ -24,8 +25,8 @@ use crate::units::Picoseconds;
 /// Plays the jobs on an idle server and returns what happened to each, in the jobs' order.
 ///
 /// # Errors
-/// Two jobs of one name; a job that asks for more GPUs than are healthy, so that it could never
-/// start; a run that the hook ended; a time beyond 213 days.
+/// Refuses two jobs of one name, and a job that asks for more GPUs than are healthy, so that it
+/// could never start. It fails for a run that the hook ended, and for a time beyond 213 days.
 pub fn simulate(
     machine: &PreparedMachine,
     jobs: &[Job],
@@ -46,7 +47,8 @@ pub fn simulate(
     run(Queue::new(vec![machine], jobs, sharing, ends)?, jobs, hook)
 }
 
-/// As [`simulate`], on the servers of a system, with run times at the bandwidth of a model.
+/// Works as [`simulate`] does, on the servers of a system, with run times at the bandwidth of a
+/// model.
 ///
 /// # Errors
 /// As [`simulate`]; GPUs between which the regression leaves no bandwidth.
@@ -73,7 +75,7 @@ fn run(queue: Queue<'_>, jobs: &[Job], hook: Hook<'_>) -> Result<Vec<JobRecord>,
     Ok(formula.queue.into_records())
 }
 
-/// What happens to a queue.
+/// Names the events of a queue.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Arrival(usize),

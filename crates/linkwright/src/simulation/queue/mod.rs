@@ -1,14 +1,14 @@
-//! The jobs of shared servers: they arrive, wait in a queue, get GPUs by an allocation policy, run,
-//! and give their GPUs back.
+//! Plays the jobs of shared servers: they arrive, wait in a queue, get GPUs by an allocation
+//! policy, run, and give their GPUs back.
 //!
-//! What becomes of a job that has its GPUs is a run-time model's: [`formula`] or
-//! [`played`](super::played). A job runs within one server, the first in which its policy finds
-//! GPUs, in the order of a [`ServerChoice`]. One that is played gets GPUs of several servers where it asks
-//! for more than any has, or where its choice does not wait for one: of how many each is the choice's to say, and
-//! which there the policy's.
+//! A run-time model says how a job with its GPUs runs: [`formula`] or [`played`](super::played). A
+//! job runs within one server, the first in which its policy finds GPUs, in the order of a
+//! [`ServerChoice`]. A job that is played gets GPUs of several servers in two cases. It asks for
+//! more than any has, or its choice does not wait for one. The choice says how many GPUs each
+//! server gives, and the policy says which.
 //!
-//! What it leaves out: how near servers are to one another in the fabric, preemption, and time taken by the
-//! decision itself.
+//! The model leaves out how near servers are to one another in the fabric, preemption, and time
+//! taken by the decision itself.
 
 mod backfill;
 pub mod formula;
@@ -40,7 +40,7 @@ use crate::system::System;
 use crate::system::fabric::Fabric;
 use crate::units::{Bandwidth, Picoseconds};
 
-/// In which order waiting jobs start.
+/// Says in which order waiting jobs start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueDiscipline {
@@ -59,10 +59,10 @@ impl Named for QueueDiscipline {
         &[("fifo", Self::Fifo), ("backfill", Self::Backfill)];
 }
 
-/// How jobs get their GPUs.
+/// Says how jobs get their GPUs.
 #[derive(Clone, Copy)]
 pub struct Sharing<'a> {
-    /// A machine for each kind of server of the system.
+    /// Holds a machine for each kind of server of the system.
     pub machines: &'a [PreparedMachine],
     /// Who gets which GPUs.
     pub policy: &'a dyn Policy,
@@ -118,7 +118,7 @@ fn pattern_key(jobs: &[Job], job: usize, size: usize) -> PatternKey {
 /// The end of a job that nobody knows.
 const UNKNOWN: Picoseconds = Picoseconds(u64::MAX);
 
-/// Where a job is to run: what of each server, in their order.
+/// Says where a job is to run: the part of each server, in their order.
 pub(super) struct Choice {
     parts: Vec<(usize, Selection)>,
 }
@@ -131,17 +131,17 @@ impl Choice {
     }
 }
 
-/// What ends jobs.
+/// Says how jobs end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
     /// The formula says when, of GPUs of one server, at the bandwidth of a model.
     ByFormula(BandwidthModel),
-    /// Only that they have ended, and what the formula says is what backfilling expects; they may run on
+    /// Says only that they have ended. Backfilling expects the formula's time; they may run on
     /// several servers.
     Played,
 }
 
-/// The jobs that wait, and the servers' GPUs.
+/// Holds the jobs that wait, and the servers' GPUs.
 pub(super) struct Queue<'a> {
     /// The machine of each server, and who holds its GPUs.
     servers: Vec<(&'a PreparedMachine, ServerState)>,
@@ -157,7 +157,8 @@ pub(super) struct Queue<'a> {
     ideal: BTreeMap<PatternKey, Bandwidth>,
     finished: u64,
     ends: Ends,
-    /// What the narrowest of the servers can send to others, as an estimate of what jobs of several have.
+    /// Gives the bandwidth at which the narrowest of the servers can send to others, as an estimate
+    /// for jobs of several.
     between: Bandwidth,
     /// Holds the GPUs of jobs that name theirs.
     named: NamedGpus,
@@ -324,18 +325,18 @@ impl<'a> Queue<'a> {
         (self.finished, self.jobs.len() as u64)
     }
 
-    /// What was to be done when the caller ended the run.
+    /// Returns the state of the work when the caller ended the run.
     pub(super) fn interrupted(&self) -> SimulationError {
         let (done, total) = self.done();
         SimulationError::Interrupted { done, total }
     }
 
-    /// What became of a job that has started.
+    /// Returns the record of a job that has started.
     pub(super) fn record(&self, job: usize) -> Option<&JobRecord> {
         self.records[job].as_ref()
     }
 
-    /// What became of each job that has started.
+    /// Returns the record of each job that has started.
     pub(super) fn into_records(self) -> Vec<JobRecord> {
         self.records.into_iter().flatten().collect()
     }
@@ -361,8 +362,8 @@ impl<'a> Queue<'a> {
         Ok(started)
     }
 
-    /// What the policy gives the job now, in the first server of its choice that has room, else in several
-    /// if it may have them.
+    /// Returns the GPUs that the policy gives the job now. They are in the first server of its
+    /// choice that has room, else in several if it may have them.
     fn choose<E>(
         &self,
         job: usize,
@@ -412,8 +413,8 @@ impl<'a> Queue<'a> {
         self.servers.iter().map(move |(_, state)| state.free_for(is_exclusive).len())
     }
 
-    /// So many GPUs of a server for a job, by the policy. The hook is asked after every decision, since a long
-    /// queue may have many, and within those that take long.
+    /// Selects a given number of GPUs of a server for a job, by the policy. The hook is asked after
+    /// every decision, since a long queue may have many, and within those that take long.
     fn select<E>(
         &self,
         job: usize,
@@ -553,7 +554,7 @@ fn ask(job: &Job) -> ClusterAsk {
     ClusterAsk { gpus: job.gpus as usize, servers, exclusive: job.exclusive }
 }
 
-/// What the narrowest of a system's servers can send to others.
+/// Returns the bandwidth at which the narrowest of a system's servers can send to others.
 fn between(system: &System) -> Bandwidth {
     let Some(fabric) = system.fabric() else { return Bandwidth(0) };
     let of_server = |server: u32| -> u64 {

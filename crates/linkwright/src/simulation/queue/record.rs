@@ -1,4 +1,4 @@
-//! What happened to a job.
+//! Records the course of a job.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,12 @@ use crate::allocation::Match;
 use crate::allocation::links::LinkCounts;
 use crate::units::{Bandwidth, Picoseconds};
 
-/// What a job holds of one server.
+/// Holds the GPUs that a job has in one server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The server.
+    /// Names the server.
     pub server: u32,
-    /// Its GPUs, by their ids in the server, and their scores.
+    /// Lists its GPUs, by their ids in the server, and their scores.
     pub chosen: Match,
 }
 
@@ -29,16 +29,17 @@ pub struct EarlierTry {
 /// Is a time in which a job held GPUs: when it got them, when it gave them back or lost them, and which.
 pub type Try<'a> = (Picoseconds, Picoseconds, &'a [Part]);
 
-/// What happened to one job.
+/// Records the course of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// The job's index in the list.
+    /// Gives the job's index in the list.
     pub job: usize,
-    /// When it got GPUs.
+    /// Says when it got GPUs.
     pub start: Picoseconds,
-    /// When it gave them back.
+    /// Says when it gave them back.
     pub finish: Picoseconds,
-    /// What it held of each of its servers, at least one, in the order of the servers. Of several tries it is the last.
+    /// Lists the GPUs that it held in each of its servers, at least one, in the order of the
+    /// servers. Of several tries it is the last.
     pub parts: Vec<Part>,
     /// Lists its tries before, with GPUs that it lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,8 +47,9 @@ pub struct JobRecord {
     /// When it got those that it had in the end, if it had others before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_start: Option<Picoseconds>,
-    /// Bandwidth of its pattern by the sound model, GB/s, which a run time by the formula followed; on several servers
-    /// that of its slowest part or, where that is less, what the narrowest server can send. `None` for one GPU.
+    /// Gives the bandwidth of its pattern by the sound model, in GB/s, which a run time by the
+    /// formula followed. On several servers it is the bandwidth of its slowest part or, where that
+    /// is less, of the narrowest server's links to others. It is `None` for one GPU.
     pub sound_bandwidth: Option<f64>,
     /// The most aggregated bandwidth that its pattern could have on the idle system: in one server, and else in as few as
     /// it fits in.
@@ -59,18 +61,18 @@ pub struct JobRecord {
 }
 
 impl JobRecord {
-    /// How many GPUs it held.
+    /// Counts the GPUs that it held.
     #[must_use]
     pub fn gpu_count(&self) -> usize {
         self.parts.iter().map(|part| part.chosen.placement.len()).sum()
     }
 
-    /// Its servers, ascending.
+    /// Lists its servers, ascending.
     pub fn servers(&self) -> impl Iterator<Item = u32> + '_ {
         self.parts.iter().map(|part| part.server)
     }
 
-    /// Its GPUs by their ids in the system, ascending, of which `first_gpus` names that of each
+    /// Lists its GPUs by their ids in the system, ascending. `first_gpus` gives the id of each
     /// server's first.
     ///
     /// # Panics
@@ -105,13 +107,14 @@ impl JobRecord {
         self.sum(|chosen| chosen.aggregated_bandwidth)
     }
 
-    /// Total bandwidth between the GPUs that stayed free in its servers.
+    /// Sums the bandwidth between the GPUs that stayed free in its servers.
     #[must_use]
     pub fn preserved_bandwidth(&self) -> Bandwidth {
         self.sum(|chosen| chosen.preserved_bandwidth)
     }
 
-    /// Predicted bus bandwidth of an all-reduce, GB/s; `None` for one GPU and for several servers.
+    /// Returns the predicted bus bandwidth of an all-reduce, in GB/s; `None` for one GPU and for
+    /// several servers.
     #[must_use]
     pub fn effective_bandwidth(&self) -> Option<f64> {
         match &self.parts[..] {

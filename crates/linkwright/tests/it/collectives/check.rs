@@ -1,4 +1,4 @@
-//! The checker on schedules written by hand, sound and broken.
+//! Tests the checker on schedules written by hand, sound and broken.
 
 use linkwright::collectives::check::{Cause, StepPlace, check_with_slots, limits};
 use linkwright::collectives::{

@@ -8,7 +8,7 @@ use linkwright::engine::Random;
 
 use super::schedules;
 
-/// One input for each rank: `length` elements a shard, for gathering a different number each.
+/// Makes one input for each rank: `length` elements a shard, for gathering a different number each.
 fn inputs<T>(schedule: &Schedule, length: usize, mut make: impl FnMut() -> T) -> Vec<Vec<T>> {
     let ranks = schedule.ranks();
     let gathers = matches!(schedule.collective, Collective::Gather { .. } | Collective::AllGather);
@@ -27,7 +27,7 @@ fn everywhere<T: Element>(
 ) {
     for ranks in [2, 3, 5] {
         for schedule in schedules::all(ranks) {
-            // Even lengths go in pieces of 16 bytes, each of which the ranks' threads wait for.
+            // Even lengths go in pieces of 16 bytes, and the ranks' threads wait for each piece.
             for length in [0, 1, 7, 24, 72, 1001] {
                 for reduction in Reduction::ALL {
                     let inputs = inputs(&schedule, length, &mut make);

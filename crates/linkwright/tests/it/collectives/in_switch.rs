@@ -1,4 +1,5 @@
-//! What a switch does for ranks: every fault of its own kind is caught, and its data is right.
+//! Tests the work of a switch for ranks: every fault of its own kind is caught, and its data is
+//! right.
 
 use linkwright::collectives::execute::ExecuteOptions;
 use linkwright::collectives::{
@@ -12,7 +13,7 @@ use super::interpreter::play;
 use super::schedules;
 
 fn fault(mut schedule: Schedule, change: impl FnOnce(&mut Schedule)) -> ScheduleFault {
-    // What the change itself brings about, not what follows for buffers that are one.
+    // This looks at the effect of the change itself, not at effects for buffers that are one.
     schedule.in_place = false;
     change(&mut schedule);
     check(&schedule).unwrap_err()
@@ -22,7 +23,7 @@ fn said(schedule: Schedule, change: impl FnOnce(&mut Schedule)) -> String {
     fault(schedule, change).to_string()
 }
 
-/// The block of a rank with a step of that operation, and the step's place.
+/// Finds the block of a rank with a step of that operation, and the step's place.
 fn place(schedule: &Schedule, rank: usize, operation: StepOperation) -> (usize, usize) {
     let blocks = schedule.programs[rank].blocks.iter().enumerate();
     let mut found = blocks.filter_map(|(at, block)| {
@@ -92,7 +93,7 @@ fn writing_twice_and_counting_twice_are_caught() {
     assert!(matches!(found, ScheduleFault::CountedTwice { .. }), "{found}");
 }
 
-/// What is made wrong in a schedule.
+/// Breaks a schedule in one way.
 type Change<'a> = &'a dyn Fn(&mut Schedule);
 
 #[test]

@@ -142,7 +142,7 @@ pub fn play(
 /// Sender, receiver, channel, and whether a switch copies what the sender writes.
 type Wire = (usize, usize, usize, bool);
 
-/// What a step reads and what it writes.
+/// Returns the wires that a step reads and those that it writes.
 fn wires_of(
     schedule: &Schedule,
     rank: usize,

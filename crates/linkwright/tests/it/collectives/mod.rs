@@ -1,4 +1,4 @@
-//! Schedules: what the checker finds, and what execution gives.
+//! Tests schedules: the findings of the checker, and the results of execution.
 
 mod check;
 mod execute;

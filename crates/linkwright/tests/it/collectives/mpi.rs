@@ -1,4 +1,4 @@
-//! MPI's rules, written down, in random interleavings: a second opinion beside the checker.
+//! Writes MPI's rules down again, in random interleavings: a second opinion beside the checker.
 
 use linkwright::collectives::check::DEFAULT_SLOTS;
 use linkwright::collectives::mpi::{MpiAlgorithm, Source};

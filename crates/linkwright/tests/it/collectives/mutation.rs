@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::interpreter::play;
 use super::schedules;
 
-/// One change of one step or block.
+/// Makes one change of one step or block.
 #[derive(Debug, Clone, Copy)]
 enum Mutation {
     Source(i64),

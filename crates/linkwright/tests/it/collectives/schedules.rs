@@ -37,7 +37,7 @@ pub fn ring_all_reduce(ranks: usize, loops: usize) -> Schedule {
     builder.finish()
 }
 
-/// Broadcast down a chain from rank 0, chunk by chunk.
+/// Makes a broadcast down a chain from rank 0, chunk by chunk.
 pub fn chain_broadcast(ranks: usize, chunks: u32) -> Schedule {
     let root = Collective::Broadcast { root: 0 };
     let mut builder = builder("chain", root, ranks, chunks);
@@ -121,7 +121,7 @@ pub fn one_hop_reduce_scatter(ranks: usize, chunks: u32) -> Schedule {
     builder.finish()
 }
 
-/// All-gather around a ring.
+/// Makes an all-gather around a ring.
 pub fn ring_all_gather(ranks: usize, chunks: u32) -> Schedule {
     let mut builder = builder("ring", Collective::AllGather, ranks, chunks);
     for rank in 0..ranks {
@@ -138,7 +138,7 @@ pub fn ring_all_gather(ranks: usize, chunks: u32) -> Schedule {
     builder.finish()
 }
 
-/// Gather to rank 0, straight from every rank.
+/// Makes a gather to rank 0, straight from every rank.
 pub fn star_gather(ranks: usize, chunks: u32) -> Schedule {
     let mut builder = builder("star", Collective::Gather { root: 0 }, ranks, chunks);
     builder.copy(0, 0, Slice::input(0), Slice::output(0), chunks, &[]);
@@ -150,7 +150,7 @@ pub fn star_gather(ranks: usize, chunks: u32) -> Schedule {
     builder.finish()
 }
 
-/// Scatter from the last rank, straight to every rank.
+/// Makes a scatter from the last rank, straight to every rank.
 pub fn star_scatter(ranks: usize, chunks: u32) -> Schedule {
     let root = ranks - 1;
     let mut builder = builder("star", Collective::Scatter { root }, ranks, chunks);
@@ -163,8 +163,8 @@ pub fn star_scatter(ranks: usize, chunks: u32) -> Schedule {
     builder.finish()
 }
 
-/// All-reduce through switches, one part of the data for each rank, which reads it reduced and
-/// writes it to all; each rank has `loops` chunks of its own.
+/// Makes an all-reduce through switches, with one part of the data for each rank. The rank reads it
+/// reduced and writes it to all. Each rank has `loops` chunks of its own.
 pub fn switch_all_reduce(ranks: usize, loops: usize) -> Schedule {
     let chunks = (ranks * loops) as u32;
     let mut builder = builder("switch", Collective::AllReduce, ranks, chunks);
@@ -215,9 +215,10 @@ pub fn switch_all_gather(ranks: usize, chunks: u32) -> Schedule {
     builder.finish()
 }
 
-/// All-reduce through groups that share a rank with the next: the last of each reads the group's
-/// reduction and contributes it to the next group, and the results come back the same way. Groups
-/// are runs of `order`, each of so many ranks more; each chunk is a step of its own.
+/// Makes an all-reduce through groups that share a rank with the next. The last of each reads the
+/// group's reduction and contributes it to the next group, and the results come back the same way.
+/// Groups are runs of `order`, each longer by its entry of `lengths`. Each chunk is a step of its
+/// own.
 pub fn switch_chain(order: &[usize], lengths: &[usize], chunks: u32) -> Schedule {
     let ranks = order.len();
     let mut builder = builder("switch-chain", Collective::AllReduce, ranks, chunks);
@@ -264,7 +265,7 @@ pub fn switch_chain(order: &[usize], lengths: &[usize], chunks: u32) -> Schedule
     builder.finish()
 }
 
-/// One of each for that many ranks (two at least), with more than one chunk.
+/// Makes one of each for that many ranks (two at least), with more than one chunk.
 pub fn all(ranks: usize) -> Vec<Schedule> {
     vec![
         ring_all_reduce(ranks, 1),

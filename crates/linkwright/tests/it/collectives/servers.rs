@@ -1,4 +1,4 @@
-//! Jobs on several servers: three phases, packed trees and NCCL's algorithms.
+//! Tests jobs on several servers: three phases, packed trees and NCCL's algorithms.
 
 use linkwright::collectives::baselines::NcclBaseline;
 use linkwright::collectives::link_graph::LinkClass;
@@ -20,7 +20,7 @@ fn all_reduce(machine: &System, gpus: &[usize], algorithm: &dyn Planner) -> Plan
         .unwrap_or_else(|error| panic!("{} on {gpus:?}: {error}", algorithm.name()))
 }
 
-/// GB/s of a long all-reduce.
+/// Returns the GB/s of a long all-reduce.
 fn speed(schedule: &Schedule, machine: &System) -> f64 {
     let costs = protocol_of(schedule, machine).unwrap();
     let (size, chunk) = (Bytes(256 << 20), Bytes(1 << 20));
@@ -39,7 +39,7 @@ fn three_phases_hold_for_every_placement() {
         // Not joined by NVLink on the first server; ranks that alternate between servers.
         vec![1, 4, 6, 8, 9, 10],
         vec![8, 0, 9, 1, 10, 2],
-        // Three servers, of which one has one GPU, and none but one.
+        // Here are three servers, one with one GPU; and servers that all have just one.
         vec![0, 3, 8, 9, 10, 16],
         vec![1, 9, 17],
         (0..24).collect(),
@@ -265,7 +265,8 @@ fn an_all_reduce_that_fills_every_server_s_interfaces_is_the_optimum() {
     assert!((near.0 as f64 / 25e9 - 1.0).abs() < 1e-3, "{near}");
 }
 
-/// Two of four servers in a fat-tree: planned on as on two by themselves, and on no other's links.
+/// Two of four servers in a fat-tree are planned on as on two by themselves, and on no other's
+/// links.
 #[test]
 fn a_fat_tree_is_planned_on_as_its_hosts_see_it() {
     let tree = on_fabric("dgx1-v100", 4, "fat-tree");

@@ -1,4 +1,5 @@
-//! The timing of schedules: its limits, its determinism, and what turns on shared links do.
+//! Tests the timing of schedules: its limits, its determinism, and the effect of turns on shared
+//! links.
 
 use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::NcclBaseline;
@@ -19,7 +20,7 @@ fn planned(name: &str, gpus: usize, collective: Collective) -> (System, Plan) {
     (machine, plan)
 }
 
-/// The figures of docs/concepts/collectives.md.
+/// Tests the figures of docs/concepts/collectives.md.
 #[test]
 fn turns_on_shared_links_bring_trees_near_their_rate() {
     let (machine, plan) = planned("dgx1-v100", 8, Collective::AllReduce);
@@ -123,7 +124,7 @@ fn chunks_that_would_take_for_ever_are_refused() {
     assert_eq!(timed(1 << 20, 0), Err(TimeError::EmptyChunk));
 }
 
-/// What was asked of every GPU before terms had causes.
+/// Holds the times asked of every GPU before terms had causes.
 const BEFORE: NcclProtocol = NcclProtocol {
     launch: Picoseconds(8_400_000),
     fabric_hop: Picoseconds(4_000_000),
@@ -137,9 +138,9 @@ const BEFORE: NcclProtocol = NcclProtocol {
     peer_access_switch: Picoseconds(0),
 };
 
-/// What the loop that played schedules before the runtime did gave, to the picosecond, on links whose
-/// reach is what it was then. (It cut chunks to the byte; since all are equally long the first three take
-/// 0.12 % and less than a millionth more.)
+/// Before the runtime, a loop played schedules. Its figures stand here, to the picosecond, on links
+/// with the reach of that time. (It cut chunks to the byte; since all are equally long the first
+/// three take 0.12 % and less than a millionth more.)
 #[test]
 fn the_runtime_gives_what_the_loop_before_it_gave() {
     let figures = [

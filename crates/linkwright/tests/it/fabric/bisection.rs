@@ -1,4 +1,4 @@
-//! What passes between two halves, against what theory says, by maximum flow.
+//! Compares the bandwidth between two halves, by maximum flow, with theory.
 
 use linkwright::graph::max_flow::FlowGraph;
 use linkwright::system::fabric::{End, Fabric, FabricSpecification, FatTree, single_switch};

@@ -1,4 +1,4 @@
-//! What every fabric keeps, whoever made it.
+//! Tests the contract that every fabric keeps, whoever made it.
 
 use linkwright::system::fabric::{
     End, Fabric, FabricSpecification, FatTree, RoutingTables, fabric_dot, fabrics, read_dot,
@@ -8,7 +8,7 @@ use linkwright::system::test_support::check_fabrics;
 
 use super::support::{fly, grid, hops_from, rate, tree};
 
-/// A fabric, its diameter in links between switches of nodes, and its radix.
+/// Holds a fabric, its diameter in links between switches of nodes, and its radix.
 struct Case {
     built: Fabric,
     diameter: u32,

@@ -1,4 +1,4 @@
-//! The arbitrary graph model in Graphviz' DOT language.
+//! Tests the arbitrary graph model in Graphviz' DOT language.
 
 use linkwright::system::fabric::{read_dot, read_fabric, read_graph};
 use linkwright::units::{Bandwidth, Picoseconds};

@@ -1,4 +1,4 @@
-//! Dragonflies against theory: even and symmetrical global links, three hops.
+//! Compares dragonflies with theory: even and symmetrical global links, three hops.
 
 use linkwright::system::fabric::{Dragonfly, Fabric, FabricShape, FabricSpecification};
 use proptest::prelude::*;
@@ -33,8 +33,8 @@ fn check_arrangement(shape: &Dragonfly, built: &Fabric) {
                 assert_eq!(own.len() as u32, *count);
                 assert!(own.into_iter().all(|at| shape.global_switch(from, to, at) == switch));
             }
-            // No switch is favoured: a switch has its share of a group's links, rounded, of
-            // which the last round's may come on top.
+            // No switch is favoured. A switch has its share of a group's links, rounded, and the
+            // last round's may come on top.
             let most = by_switch.iter().max().unwrap();
             assert!(*most <= h.div_ceil(g - 1) + 1, "{shape:?}: {by_switch:?}");
             total += links;

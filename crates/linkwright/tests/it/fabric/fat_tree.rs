@@ -1,4 +1,4 @@
-//! Fat-trees against theory: sizes, ports, hops and the helpers of routing.
+//! Compares fat-trees with theory: sizes, ports, hops and the helpers of routing.
 
 use linkwright::system::fabric::{Fabric, FatTree, FatTreeLevel};
 use proptest::prelude::*;

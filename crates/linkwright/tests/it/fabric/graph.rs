@@ -1,4 +1,4 @@
-//! The arbitrary graph model in TOML.
+//! Tests the arbitrary graph model in TOML.
 
 use linkwright::system::fabric::{fabric_dot, read_dot, read_fabric, read_graph};
 use linkwright::units::{Bandwidth, Picoseconds};

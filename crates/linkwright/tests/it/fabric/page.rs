@@ -4,7 +4,7 @@ use std::path::Path;
 
 use linkwright::system::fabric::{FabricSpecification, LINK_KEYS, fabrics};
 
-/// The part of the page below the heading of a kind.
+/// Returns the part of the page below the heading of a kind.
 fn section<'a>(page: &'a str, kind: &str) -> &'a str {
     let heading = format!("\n## {kind}\n");
     let from = page.find(&heading).unwrap_or_else(|| panic!("a heading `{kind}`")) + heading.len();
@@ -12,7 +12,7 @@ fn section<'a>(page: &'a str, kind: &str) -> &'a str {
     &rest[..rest.find("\n## ").unwrap_or(rest.len())]
 }
 
-/// The keys of a section's table, each with its default, in order.
+/// Returns the keys of a section's table, each with its default, in order.
 fn rows(section: &str) -> Vec<(String, String)> {
     let lines = section.lines().filter(|line| line.starts_with("| `"));
     let cells = lines.map(|line| line.split(" | ").collect::<Vec<_>>());
@@ -47,7 +47,7 @@ fn the_page_has_every_key_of_every_kind_with_its_default() {
         for ((key, expected), (_, told)) in expected.iter().zip(&told) {
             match expected {
                 Some(value) => assert_eq!(told, value, "{name}: {key}"),
-                // What no preset says follows another key, which the page names.
+                // A key that no preset gives follows another key, which the page names.
                 None => assert!(
                     told.starts_with("as ") || told.starts_with("infiniband") || told == "none",
                     "{name}: {key}: {told}"

@@ -1,9 +1,9 @@
-//! Routing tables from a file.
+//! Tests routing tables from a file.
 
 use linkwright::system::fabric::{Fabric, RoutingTables, read_graph, read_routing};
 use proptest::prelude::*;
 
-/// A ring of four switches with a node each.
+/// Builds a ring of four switches with a node each.
 fn ring() -> Fabric {
     let text = "[defaults]\nbandwidth = \"1 GB/s\"\nlatency = \"5 ns\"\n\
                 [[switch]]\nnames = [\"a\", \"b\", \"c\", \"d\"]\nnodes = 2\n\

@@ -1,4 +1,4 @@
-//! One switch between all nodes, and what links are.
+//! Tests one switch between all nodes, and the properties of its links.
 
 use linkwright::network::routing::{AnyRouting, Routing, SHORTEST_PATH, routing_for};
 use linkwright::system::fabric::{

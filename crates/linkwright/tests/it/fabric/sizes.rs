@@ -95,7 +95,8 @@ fn fewer_leaves_than_a_pod_would_hold_are_one_small_pod() {
     assert!(said.contains("leaves-per-pod") || said.contains("uplinks"), "{said}");
 }
 
-/// The balanced dragonfly of fewest nodes to a switch, and then of fewest groups, by trying all.
+/// Finds the balanced dragonfly of fewest nodes to a switch, and then of fewest groups, by trying
+/// all.
 fn dragonfly(needed: u32) -> (u32, u32) {
     let sizes = (1..40_u32).flat_map(|size| (1..=2 * size * size + 1).map(move |g| (size, g)));
     sizes.into_iter().find(|(size, groups)| 2 * size * size * groups >= needed).unwrap()
@@ -264,7 +265,7 @@ fn too_few_ports_are_said_with_what_is_missing_and_what_to_raise() {
     assert!(matches!(error, FabricError::TooLarge { .. }), "{error}");
 }
 
-/// A specification of a kind with some of its sizes.
+/// Draws a specification of a kind with some of its sizes.
 fn some_sizes() -> impl Strategy<Value = FabricSpecification> {
     let size = || prop_oneof![2 => Just(None), 1 => (0_u32..40).prop_map(Some)];
     let dimensions = prop::option::of(prop::collection::vec(0_u32..6, 0..4));
@@ -332,7 +333,7 @@ proptest! {
             }
             Err(FabricError::TooFewPorts { ports, .. }) => {
                 prop_assert!(ports < u64::from(needed));
-                // So many can be had, with what was given.
+                // This number of ports can be had, with the sizes given.
                 if let Ok(fabric) = specification.for_ports(ports as u32) {
                     prop_assert_eq!(u64::from(fabric.nodes()), ports);
                 }

@@ -1,4 +1,4 @@
-//! What the tests of fabrics share.
+//! Holds helpers that the tests of fabrics share.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use linkwright::system::fabric::{
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
-/// A rate of a number of gigabytes per second and of nanoseconds.
+/// Makes a rate of a number of gigabytes per second and of nanoseconds.
 pub fn rate(gigabytes: u64, nanoseconds: u64) -> LinkRate {
     LinkRate {
         bandwidth: Bandwidth::gigabytes_per_second(gigabytes),

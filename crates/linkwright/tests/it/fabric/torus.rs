@@ -1,4 +1,4 @@
-//! Tori against theory: neighbours, hops and the helper of routing.
+//! Compares tori with theory: neighbours, hops and the helper of routing.
 
 use linkwright::system::fabric::Direction;
 use proptest::prelude::*;

@@ -1,11 +1,11 @@
 //! How long a program would take on a network without contention: the LogGP model.
 //!
-//! LogGP (Alexandrov, Ionescu, Schauser, Scheiman, SPAA 1995) knows four numbers: the overhead
-//! of a message on each of its two processors, the latency of the wire, and the time of a byte;
-//! the gap between messages is the overhead here. A rank's messages leave one after another.
-//! Every message is sent eagerly, switches never block, and collectives go by their default
-//! algorithms. It serves to tune the skeletons and to see at once what a program is like; the
-//! replay over a network is the real answer.
+//! LogGP (Alexandrov, Ionescu, Schauser, Scheiman, SPAA 1995) knows four numbers. They are the
+//! overhead of a message on each of its two processors, the latency of the wire, and the time of a
+//! byte. The fourth, the gap between messages, is the overhead here. A rank's messages leave one
+//! after another. Every message is sent eagerly, switches never block, and collectives go by their
+//! default algorithms. It serves to tune the skeletons and to see at once how a program behaves;
+//! the replay over a network is the real answer.
 
 mod skeletons;
 
@@ -19,20 +19,20 @@ use linkwright::program::lowering::{LoweringError, lower_program};
 use linkwright::program::{CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
-/// The numbers of the model.
+/// Holds the numbers of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogGp {
-    /// From the last byte's leaving to its arrival.
+    /// Lasts from the last byte's leaving to its arrival.
     pub latency: Picoseconds,
-    /// What a processor spends on each message that it sends or receives.
+    /// Gives the time that a processor spends on each message that it sends or receives.
     pub overhead: Picoseconds,
     /// How fast a message leaves.
     pub bandwidth: Bandwidth,
 }
 
 impl Default for LogGp {
-    /// 1.5 µs and 0.5 µs, of the order that MPI over EDR InfiniBand shows, and the 11.9 GB/s of the
-    /// paper's links (Bhowmik et al., Section V.B).
+    /// Takes 1.5 µs and 0.5 µs, of the order that MPI over EDR InfiniBand shows. It takes the 11.9
+    /// GB/s of the paper's links (Bhowmik et al., Section V.B).
     fn default() -> Self {
         Self {
             latency: Picoseconds(1_500_000),
@@ -42,7 +42,7 @@ impl Default for LogGp {
     }
 }
 
-/// What the model says of a program.
+/// Holds the model's answer for a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// When the last rank is done.
@@ -73,15 +73,15 @@ pub enum EstimateError {
     /// A receive from anyone or of any tag, whose match depends on the network.
     #[error("rank {rank}'s operation {operation} is a wildcard, which only a replay can match")]
     Wildcard {
-        /// The rank.
+        /// Names the rank.
         rank: Rank,
-        /// The index of its operation, with collectives lowered.
+        /// Gives the index of its operation, with collectives lowered.
         operation: usize,
     },
     /// A factor of computation that is not above zero.
     #[error("computation cannot be {speedup} times as fast; take a number above 0")]
     Speedup {
-        /// The factor.
+        /// Gives the factor.
         speedup: f64,
     },
     /// No rank can go on.
@@ -89,12 +89,12 @@ pub enum EstimateError {
     Stuck {
         /// The first rank that is not done.
         rank: Rank,
-        /// The index of its operation, with collectives lowered.
+        /// Gives the index of its operation, with collectives lowered.
         operation: usize,
     },
 }
 
-/// The arrivals of messages not yet received, by sender, receiver, communicator and tag.
+/// Holds the arrivals of messages not yet received, by sender, receiver, communicator and tag.
 type Arrivals = BTreeMap<(Rank, Rank, CommunicatorId, Tag), VecDeque<Picoseconds>>;
 
 struct Lane<'a> {
@@ -239,7 +239,7 @@ fn wire_time(size: Bytes, bandwidth: Bandwidth) -> Picoseconds {
     Picoseconds(u64::try_from(time).unwrap_or(u64::MAX))
 }
 
-/// A time and a span behind it, or the largest time.
+/// Returns a time and a span behind it, or the largest time.
 fn later(time: Picoseconds, span: Picoseconds) -> Picoseconds {
     Picoseconds(time.0.saturating_add(span.0))
 }

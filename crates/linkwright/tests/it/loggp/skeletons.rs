@@ -11,7 +11,7 @@ fn program(application: &dyn Application, ranks: u32) -> Program {
     application.program(ranks, &toml::Table::new()).expect("a count that it takes")
 }
 
-/// The share of communication before and after scaling for GPUs.
+/// Returns the share of communication before and after scaling for GPUs.
 fn shares(application: &dyn Application, ranks: u32) -> (f64, f64) {
     let program = program(application, ranks);
     let share = |speedup| {

@@ -9,8 +9,9 @@ use linkwright::program::otf2::{Archive, EventKind, Location, MessageEnd, Root};
 
 use super::{FOUR_RANKS, Files, STENCIL, files};
 
-/// What reading may take at any time, for each byte of the archive. An event takes some fifty
-/// bytes in memory, and ten and more in a recorded file, whose time comes before each.
+/// Limits the memory that reading may take at any time, for each byte of the archive. An event
+/// takes some fifty bytes in memory. In a recorded file it takes ten and more, with its time before
+/// each.
 const MOST_MEMORY_FOR_BYTE: u64 = 60;
 
 fn below(random: &mut Random, bound: usize) -> usize {
@@ -93,7 +94,7 @@ fn with(files: &mut Files, name: &str, damaged: Vec<u8>) -> Result<(), InputErro
 fn every_cut_is_refused() {
     let mut files = files(FOUR_RANKS);
     for (name, bytes) in files.clone() {
-        // What follows the end mark, which is 2, says nothing more.
+        // The bytes behind the end mark, which is 2, say nothing more.
         let end = bytes.iter().rposition(|byte| *byte == 2).expect("an end mark");
         for length in 0..=end {
             let result = with(&mut files, &name, bytes[..length].to_vec());

@@ -1,4 +1,4 @@
-//! Every definition and event, line by line as another reader lists them
+//! Lists every definition and event, line by line as another reader lists them
 //! (`validation/otf2/dump.py`).
 
 use std::fmt::Write;
@@ -70,7 +70,7 @@ fn collective(call: CollectiveRecord) -> String {
     format!("{operation} {communicator} {root} {} {}", sent.0, received.0)
 }
 
-/// An event's kind and fields.
+/// Writes an event's kind and fields.
 fn event(kind: EventKind, location: &Location) -> String {
     match kind {
         EventKind::Enter { region } => format!("Enter {region}"),
@@ -120,7 +120,7 @@ fn event(kind: EventKind, location: &Location) -> String {
     }
 }
 
-/// The listing of an archive.
+/// Writes the listing of an archive.
 pub(super) fn listing(archive: &Archive) -> String {
     let mut text = String::new();
     let clock = archive.clock;

@@ -1,4 +1,4 @@
-//! The reader of OTF2 archives: against another reader, and on damaged files.
+//! Tests the reader of OTF2 archives: against another reader, and on damaged files.
 
 mod damage;
 mod listing;
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The files of an archive beside its anchor `traces.otf2`, by name.
+/// Holds the files of an archive beside its anchor `traces.otf2`, by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The recorded archive.
+/// Names the recorded archive.
 const STENCIL: &str = "examples/traces/stencil4d-32";
 /// The archive that was written for tests.
 const FOUR_RANKS: &str = "validation/otf2/four-ranks";
-/// The same in the other byte order.
+/// Names the same in the other byte order.
 const FOUR_RANKS_BIG_ENDIAN: &str = "validation/otf2/four-ranks-big-endian";
 
 fn repository() -> std::path::PathBuf {

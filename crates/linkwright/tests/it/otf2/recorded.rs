@@ -1,4 +1,4 @@
-//! What the recorded archive says, as facts that a replay builds on.
+//! Tests the content of the recorded archive, as facts that a replay builds on.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ fn stencil() -> Archive {
     Archive::read("traces.otf2", &files(STENCIL)).expect("a sound archive")
 }
 
-/// The name of each region with what is recorded inside it, in order; what lies outside any
-/// region or inside a user's alone stands by itself.
+/// Returns the name of each region with the events recorded inside it, in order. An event outside
+/// any region or inside a user's alone stands by itself.
 fn calls(archive: &Archive, location: &Location) -> Vec<(String, Vec<EventKind>)> {
     let mut calls: Vec<(String, Vec<EventKind>)> = Vec::new();
     let mut open = None;

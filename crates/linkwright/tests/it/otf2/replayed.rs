@@ -1,4 +1,4 @@
-//! Recorded archives as programs, and these replayed.
+//! Tests recorded archives as programs, and their replays.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -109,7 +109,7 @@ fn the_recorded_stencil_becomes_a_program() {
     assert_eq!(notes, [TraceNote::SilentCalls { calls }]);
 }
 
-/// What lies between the calls of rank 0, taken from the listing that another reader made.
+/// The listing that another reader made gives the spans between the calls of rank 0.
 #[test]
 fn computation_is_what_lies_between_calls() {
     let program = stencil().program;
@@ -233,8 +233,9 @@ fn the_recorded_stencil_goes_through_goal() {
     assert_eq!(direct.jobs[0].time(), through.jobs[0].time());
 }
 
-/// The archive that was written for tests, without what no program can have: messages between
-/// two groups, probes of messages that nobody sends, and a message of two tebibytes.
+/// Returns the archive that was written for tests, without the events that no program can have.
+/// These are messages between two groups, probes of messages that nobody sends, and a message of
+/// two tebibytes.
 fn four_ranks() -> Archive {
     let mut archive = archive(FOUR_RANKS);
     for location in &mut archive.locations {

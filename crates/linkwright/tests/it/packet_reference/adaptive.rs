@@ -8,7 +8,7 @@ use linkwright::system::fabric::{
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
-/// A path between two switches.
+/// Describes a path between two switches.
 pub struct Path {
     pub channels: Vec<usize>,
     /// How many links between switches it has at most.
@@ -19,13 +19,13 @@ pub struct Path {
 /// How far a packet has come.
 #[derive(Clone, Copy, Default)]
 pub struct Progress {
-    /// Local links before its first global one.
+    /// Counts the local links before its first global one.
     locals: usize,
     globals: usize,
     detoured: bool,
 }
 
-/// UGAL-L, or progressive adaptive routing.
+/// Makes the choices of UGAL-L, or of progressive adaptive routing.
 #[derive(Clone, Copy)]
 pub struct Adaptive<'a> {
     pub fabric: &'a Fabric,
@@ -34,8 +34,8 @@ pub struct Adaptive<'a> {
 }
 
 impl Adaptive<'_> {
-    /// The path that a packet takes from a switch, if it is one where that is decided: the
-    /// minimal one unless its queue is longer than that of the detour.
+    /// Returns the path that a packet takes from a switch, if the switch is one where that is
+    /// decided. It is the minimal path unless its queue is longer than the detour's.
     pub fn decide(
         &self,
         at: SwitchId,
@@ -64,7 +64,7 @@ impl Adaptive<'_> {
         Some(taken.channels)
     }
 
-    /// The virtual channel of a packet's next channel, which it then counts as taken.
+    /// Returns the virtual channel of a packet's next channel, which it then counts as taken.
     pub fn virtual_channel(&self, channel: usize, progress: &mut Progress) -> usize {
         let channel = self.fabric.channels()[channel];
         let (End::Switch(from), End::Switch(to)) = (channel.from, channel.to) else { return 0 };
@@ -110,7 +110,8 @@ impl Adaptive<'_> {
         Some(Path { channels, links, detour: true })
     }
 
-    /// Over the switch's own link to a group, else over that of another switch of its group.
+    /// Goes over the switch's own link to a group, else over the link of another switch of its
+    /// group.
     fn way_to_group(&self, at: SwitchId, group: u32) -> (Vec<usize>, SwitchId) {
         if let Some((channel, to)) = self.own(at, group) {
             return (vec![channel], to);
@@ -125,7 +126,7 @@ impl Adaptive<'_> {
         (vec![self.local(at, owner), channel], to)
     }
 
-    /// The link from a switch into a group.
+    /// Returns the link from a switch into a group.
     fn own(&self, at: SwitchId, group: u32) -> Option<(usize, SwitchId)> {
         let mut links = self.fabric.outgoing(at).iter().filter_map(|channel| {
             match self.fabric.channels()[*channel as usize].to {

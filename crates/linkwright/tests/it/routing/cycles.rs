@@ -1,4 +1,4 @@
-//! No routing can stop for ever: what waits for what has no cycle.
+//! Tests that no routing can stop for ever: the graph of waiting buffers has no cycle.
 //!
 //! A packet in the buffer behind a channel may wait for a place behind the next one. Over the
 //! ways of all pairs, under loads of every kind, these waits must order the buffers (Dally and

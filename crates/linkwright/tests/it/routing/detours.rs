@@ -23,7 +23,7 @@ impl Load for Queued {
     }
 }
 
-/// The most links between switches from one node to another of the same group.
+/// Counts the most links between switches from one node to another of the same group.
 fn most_within_groups(fabric: &Fabric, kind: &'static dyn RoutingKind) -> usize {
     let FabricShape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
     let mut routing = AnyRouting::new(kind, fabric, 3).unwrap();
@@ -50,8 +50,8 @@ fn a_third_switch_of_a_group_is_used_only_where_it_may_be() {
     }
 }
 
-/// Whether a packet from a switch with a link of its own to the goal's group takes a detour,
-/// if so many wait for that link and so many for every other.
+/// Says whether a packet takes a detour from a switch with a link of its own to the goal's group.
+/// `minimal` packets wait for that link and `other` packets for every other.
 fn detours(fabric: &Fabric, kind: &'static dyn RoutingKind, minimal: u32, other: u32) -> bool {
     let FabricShape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
     // Switch 0 has the link to group 1; behind it, the first node of another switch there.

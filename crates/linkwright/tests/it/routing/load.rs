@@ -30,8 +30,8 @@ fn settings(buffer_packets: u16) -> PacketSettings {
 /// Where node `source`'s message `number` goes.
 type Traffic<'a> = &'a dyn Fn(u32, u64, &mut Random) -> u32;
 
-/// Every node keeps four messages of one packet under way, so many in all. Returns for each
-/// delivery its message's source and number and the time.
+/// Keeps four messages of one packet under way at every node, up to a given number in all. Returns
+/// for each delivery its message's source and number and the time.
 fn flood(
     System { fabric, kind }: &System,
     settings: PacketSettings,
@@ -112,7 +112,7 @@ fn nothing_stops_at_full_load_and_order_is_kept_where_promised() {
     }
 }
 
-/// What part of the nodes' bandwidth arrives, once the network is full.
+/// Returns the part of the nodes' bandwidth that arrives, once the network is full.
 fn throughput(fabric: Fabric, kind: &'static dyn RoutingKind, traffic: Traffic<'_>) -> f64 {
     const MESSAGES: u64 = 1500;
     let system = System { fabric, kind };
@@ -152,9 +152,9 @@ fn uniform_traffic_saturates_near_theory() {
 
 #[test]
 fn a_group_that_sends_to_the_next_needs_detours() {
-    // All 8 nodes of a group share the one global link to the next: an eighth on minimal ways.
-    // A detour takes two global links, of which there are as many as nodes: a half, and with
-    // the eighth that goes directly (1 + 1/8) / 2 (Kim et al., Section 4.2).
+    // All 8 nodes of a group share the one global link to the next: an eighth on minimal ways. A
+    // detour takes two global links, and there are as many of them as nodes: a half. With the
+    // eighth that goes directly it is (1 + 1/8) / 2 (Kim et al., Section 4.2).
     let next_group = |source: u32, _: u64, random: &mut Random| {
         ((source / 8 + 1) % 9) * 8 + random.below(8.try_into().unwrap()) as u32
     };

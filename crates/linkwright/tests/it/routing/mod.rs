@@ -1,5 +1,6 @@
-//! The contract of every routing: each packet arrives, by no more hops than theory says, over
-//! channels whose order no cycle closes, at any load, and in order where that is promised.
+//! Tests the contract of every routing. Each packet arrives, by no more hops than theory says, over
+//! channels whose order no cycle closes. It does so at any load, and in order where that is
+//! promised.
 
 mod cycles;
 mod detours;

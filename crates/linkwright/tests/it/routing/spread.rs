@@ -1,5 +1,5 @@
-//! Fixed routes share a network's links evenly: if every node sends as much to every other, no
-//! link has to carry much more than the others of its kind.
+//! Tests that fixed routes share a network's links evenly. If every node sends as much to every
+//! other, no link has to carry much more than the others of its kind.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use linkwright::system::fabric::{End, FabricShape, FabricSpecification, SwitchId
 use super::systems::{ring_of, tree};
 use super::{AnyLoad, walk};
 
-/// The most ways over one link of a kind, as a multiple of their average, by kind: the level
-/// of the switch that it leaves and of the one that it leads to.
+/// Returns the most ways over one link of a kind, as a multiple of their average, by kind. A kind
+/// is the level of the switch that the link leaves and of the one that it leads to.
 fn unevenness(
     fabric: &Fabric,
     kind: &'static dyn RoutingKind,

@@ -8,7 +8,7 @@ use linkwright::system::fabric::{
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
-/// A fabric and a routing for it.
+/// Holds a fabric and a routing for it.
 pub struct System {
     pub fabric: Fabric,
     pub kind: &'static dyn RoutingKind,
@@ -26,7 +26,7 @@ pub fn groups(p: u32, a: u32, h: u32, g: u32) -> Fabric {
     dragonfly_of([p, a, h, g], true, true)
 }
 
-/// Without detours inside groups, and with or without weights of hops.
+/// Builds it without detours inside groups, and with or without weights of hops.
 pub fn direct_groups(sizes: [u32; 4], hop_weights: bool) -> Fabric {
     dragonfly_of(sizes, false, hop_weights)
 }
@@ -48,7 +48,7 @@ pub fn ring_of(dimensions: &[u32]) -> Fabric {
     torus(&shape, &TorusRates { node: RATE, switch: RATE }).unwrap()
 }
 
-/// Petersen's graph: ten switches of three links, any two at most two links apart.
+/// Builds Petersen's graph: ten switches of three links, any two at most two links apart.
 fn petersen() -> Fabric {
     let link = |a, b| SwitchLink { a, b, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let links: Vec<_> = (0..5)

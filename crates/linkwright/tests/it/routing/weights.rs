@@ -1,4 +1,4 @@
-//! Adaptive routing in dragonflies weighs each queue by the links of the way behind it.
+//! Tests that adaptive routing in dragonflies weighs each queue by the links of the way behind it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use linkwright::system::fabric::{ChannelId, End, SwitchId};
 
 use super::systems::groups;
 
-/// The same queue at every channel but some.
+/// Holds the same queue at every channel but some.
 struct Queues {
     others: u32,
     of: BTreeMap<ChannelId, u32>,
@@ -22,7 +22,7 @@ impl Load for Queues {
     }
 }
 
-/// The first channel of a packet of one node to another; the same chances for every load.
+/// Returns the first channel of a packet of one node to another; the same chances for every load.
 fn first(
     network: &Fabric,
     kind: &'static dyn RoutingKind,
@@ -62,8 +62,8 @@ fn ugal_counts_three_links_of_a_minimal_way_and_four_or_five_of_a_detour() {
         if detour == minimal {
             continue;
         }
-        // Three links stand against four or five, with a bias of one packet on the three:
-        // 3 x 4 > 2 x 4 + 3, but not > 2 x 5 + 3; one packet more is enough for both.
+        // Three links stand against four or five, with a bias of one packet on the three. So 3 x 4
+        // > 2 x 4 + 3, but not > 2 x 5 + 3. One packet more is enough for both.
         let of_four = leads_out(detour);
         assert_eq!(way(4, 2), if of_four { detour } else { minimal }, "{pair:?}");
         assert_eq!(way(5, 2), detour, "{pair:?}");

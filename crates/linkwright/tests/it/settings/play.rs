@@ -46,7 +46,7 @@ fn calling(name: &str, ranks: u32) -> Program {
 /// Plays a scenario with settings over it, its jobs with another program if they are to call a collective.
 ///
 /// # Errors
-/// Refusals of reading, building or playing it.
+/// Passes on refusals of reading, building or playing it.
 pub fn played(
     text: &str,
     settings: &str,

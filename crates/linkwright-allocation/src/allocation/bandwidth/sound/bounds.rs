@@ -1,4 +1,4 @@
-//! What the sound model does not exceed, without packing anything.
+//! Gives bounds that the sound model does not exceed, without packing anything.
 
 use super::SoundModel;
 use crate::allocation::GpuSet;
@@ -25,8 +25,9 @@ impl SoundModel {
         self.bounded(size, (total, least), fabric)
     }
 
-    /// The bus bandwidth that so many GPUs do not exceed whose direct links come to `total`
-    /// (both ends counted), the least joined one's to `least`, over a fabric of so much.
+    /// Returns a bus bandwidth that `size` GPUs do not exceed. Their direct links come to `total`
+    /// (both ends counted), those of the least joined GPU to `least`. `fabric` is the rate of their
+    /// shared fabric.
     fn bounded(&self, size: usize, (total, least): (u64, u64), fabric: f64) -> f64 {
         let edges = (size - 1) as f64;
         let within = (total as f64 / (2.0 * edges)).min(least as f64) / 1e9;
@@ -35,9 +36,9 @@ impl SoundModel {
         within.max(exchange) * 2.0 * edges / size as f64
     }
 
-    /// A bandwidth that no set of so many of these GPUs exceeds, GB/s. No exchange is faster
-    /// than between the GPUs whose ways over the fabric are the fastest; one group packs no
-    /// more than its least joined GPU, and no more than all direct links by the tree's edges.
+    /// Returns a bandwidth that no set of `size` of these GPUs exceeds, GB/s. No exchange is faster
+    /// than between the GPUs whose ways over the fabric are the fastest. One group packs no more
+    /// than its least joined GPU, and no more than all direct links divided by the tree's edges.
     #[must_use]
     pub fn most_bandwidth(&self, gpus: GpuSet, size: usize) -> f64 {
         if size < 2 || gpus.len() < size {

@@ -1,4 +1,4 @@
-//! The model against its definition, and that no added link lowers it.
+//! Tests the model against its definition, and that no added link lowers it.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -21,7 +21,7 @@ fn model(machine: &Server) -> SoundModel {
     SoundModel::new(&GpuGraph::new(machine, BandwidthProfile::DataSheet).unwrap())
 }
 
-/// GPUs on one host bridge, joined directly as listed.
+/// Builds a server of GPUs on one host bridge, joined directly as listed.
 fn on_one_bridge(gpus: usize, pcie: LinkKind, direct: &[(usize, usize, LinkKind, u32)]) -> Server {
     let mut builder = ServerBuilder::new("test", "");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
@@ -37,8 +37,8 @@ fn on_one_bridge(gpus: usize, pcie: LinkKind, direct: &[(usize, usize, LinkKind,
     builder.build().unwrap()
 }
 
-/// Two sockets with a bridge each, 2 to 7 GPUs on any of the two, up to four links of any
-/// kind between each pair, and sometimes one or two NVSwitches.
+/// Makes machines of two sockets with a bridge each. 2 to 7 GPUs are on either of the two, with up
+/// to four links of any kind between each pair. Some machines have one or two NVSwitches.
 fn machines() -> impl Strategy<Value = Server> {
     let gpu = (select(&PCIE), any::<bool>(), select(&GPU_FABRIC), 0_u32..7);
     let direct = (select(&GPU_FABRIC), 0_u32..5);

@@ -1,9 +1,10 @@
 //! The error bar of a time: how far off the clock was on rows like it, of systems that were left out of its fit.
 //!
-//! Rows are alike by what their error depends on: the GPUs and their number, what joins these, the collective, the
-//! algorithm, the number of servers and the decade of the size. Groups go from narrow to wide. The narrowest that has
-//! enough rows of enough systems decides; each system weighs as much as any other. Where narrower groups have a few
-//! rows the bar is no smaller than theirs.
+//! Rows are alike by the facts that their error depends on. These are the GPUs and their number,
+//! the links between them, the collective, the algorithm, the number of servers and the decade of
+//! the size. Groups go from narrow to wide. The narrowest that has enough rows of enough systems
+//! decides. Each system weighs as much as any other. Where narrower groups have a few rows the bar
+//! is no smaller than theirs.
 
 use super::rows::{Likeness, ROWS, Rows};
 use super::{DECADES, decade};

@@ -2,11 +2,12 @@
 
 use crate::units::Bytes;
 
-/// Where decades of sizes begin: what launch and latency rule, what bandwidth does, and between.
+/// Lists the sizes where decades begin: first launch and latency decide the time, at last bandwidth
+/// does, and both do between.
 pub const DECADES: [Bytes; 5] =
     [Bytes(0), Bytes(1 << 16), Bytes(1 << 20), Bytes(1 << 24), Bytes(1 << 28)];
 
-/// The index of a size's decade.
+/// Returns the index of a size's decade.
 #[must_use]
 pub fn decade(size: Bytes) -> usize {
     DECADES.iter().rposition(|from| *from <= size).unwrap_or(0)

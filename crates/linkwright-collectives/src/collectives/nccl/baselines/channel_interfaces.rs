@@ -44,7 +44,7 @@ pub struct ChannelInterfaces {
 /// and by which it receives. There is nothing to tell on one server.
 ///
 /// # Errors
-/// As [`chosen_plan`](super::chosen_plan).
+/// Fails as [`chosen_plan`](super::chosen_plan) does.
 pub fn channel_interfaces(
     system: &System,
     gpus: &[usize],

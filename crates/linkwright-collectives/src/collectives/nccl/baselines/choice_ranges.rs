@@ -27,7 +27,7 @@ type Common = (usize, Option<usize>, Vec<(usize, u32)>);
 /// All ranges, from zero to the largest number: no size is in none, or in two.
 ///
 /// # Errors
-/// As [`choices`](super::choices).
+/// Fails as [`choices`](super::choices) does.
 pub fn choice_ranges(
     system: &System,
     gpus: &[usize],

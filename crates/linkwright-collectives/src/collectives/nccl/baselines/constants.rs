@@ -1,18 +1,20 @@
-//! What a machine is to NCCL: generations, hosts, and the rates that its search tries.
+//! Describes a machine as NCCL sees it: generations, hosts, and the rates that its search tries.
 //!
-//! What each release counts on is a table of [`super::choice`]; Infinity Fabric and X-Bus are
-//! those of NCCL 2.30's `src/graph/topo.h`.
+//! The bandwidths that each release counts on stand in a table of [`super::choice`]. Infinity
+//! Fabric and X-Bus have the values of NCCL 2.30's `src/graph/topo.h`.
 
 use super::choice::rules::Search;
 use super::generation::Generation;
 use crate::system::views::wiring::{Wire, WiredId};
 use crate::system::{DeviceKind, LinkKind, Proximity, Wiring};
 
-/// What NCCL counts on from PCIe 3 with 16 lanes; other generations and widths in proportion.
+/// Gives the bandwidth that NCCL counts on from PCIe 3 with 16 lanes. Other generations and widths
+/// are in proportion.
 pub(super) const PCIE3_BANDWIDTH: f64 = 12.0;
 
-/// What NCCL counts on between two sockets, by what joins them: QPI as of Broadwell, UPI as of
-/// Skylake, Sapphire Rapids (at 16 GT/s) and Emerald Rapids (at 20), X-Bus of POWER9, Infinity Fabric of Zen 2.
+/// Returns the bandwidth that NCCL counts on between two sockets, by the link that joins them. The
+/// links are QPI as of Broadwell, UPI as of Skylake, Sapphire Rapids (at 16 GT/s) and Emerald
+/// Rapids (at 20). The others are X-Bus of POWER9 and Infinity Fabric of Zen 2.
 pub(super) fn socket_bandwidth(search: &Search, wiring: &Wiring) -> Option<f64> {
     let is_cpu = |device: WiredId| wiring.devices()[device].kind == DeviceKind::Cpu;
     let between = wiring.wires().iter().find(|wire| is_cpu(wire.a) && is_cpu(wire.b))?;
@@ -28,8 +30,9 @@ pub(super) fn socket_bandwidth(search: &Search, wiring: &Wiring) -> Option<f64> 
     })
 }
 
-/// What NCCL counts on from one GPU to another over the host: PCIe at the GPU's width, less at
-/// an Intel host bridge, and no more than the sockets' link where that is crossed.
+/// Returns the bandwidth that NCCL counts on from one GPU to another over the host. It is PCIe at
+/// the GPU's width, and less at an Intel host bridge. It is no more than the sockets' link where
+/// that is crossed.
 pub(super) fn host_bandwidth(
     search: &Search,
     wiring: &Wiring,
@@ -76,9 +79,9 @@ impl Search {
         f64::from(links) * self.link(link_of(generation))
     }
 
-    /// How many rings it makes over `NVSwitches` from so many links a GPU, and at which rate
-    /// each: the most in all, of equal ones the fastest; it tries no rate of less than half of
-    /// the best one's.
+    /// Returns how many rings it makes over `NVSwitches` from `links` links a GPU, and the rate of
+    /// each. It takes the most in all, and among equal ones the fastest. It tries no rate of less
+    /// than half of the best one's.
     pub(super) fn switched_channels(&self, generation: Generation, links: u32) -> (u32, f64) {
         let total = self.total(generation, links);
         let mut best = (0, 0.0);
@@ -105,7 +108,7 @@ const fn link_of(generation: Generation) -> LinkKind {
     }
 }
 
-/// What a hop crosses.
+/// Names the way that a hop crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hop {
     Nvlink,

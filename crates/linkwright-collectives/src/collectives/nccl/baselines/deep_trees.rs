@@ -76,7 +76,7 @@ impl DeepTree {
     /// Makes the trees ready to be played.
     ///
     /// # Errors
-    /// As `player`, of one of them.
+    /// Makes a player of each of its schedules with `player`, and fails as that does.
     pub(in crate::collectives) fn players<'a>(
         &'a self,
         player: impl Fn(&'a Schedule) -> Result<Player<'a>, TimeError>,
@@ -99,7 +99,7 @@ impl DeepPlayer<'_> {
     /// carry there.
     ///
     /// # Errors
-    /// As [`Player::time`].
+    /// Fails as [`Player::time`] does.
     pub(in crate::collectives) fn time(
         &self,
         size: Bytes,

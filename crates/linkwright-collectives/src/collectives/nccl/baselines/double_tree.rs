@@ -1,14 +1,15 @@
-//! Two binary trees over the same vertices, so that together they use every vertex's bandwidth.
+//! Builds two binary trees over the same vertices, so that together they use every vertex's
+//! bandwidth.
 //!
-//! In one binary tree half of the vertices are leaves, which receive but pass nothing on. A
-//! second tree in which the leaves of the first are inner vertices, and the other way round,
-//! gives every vertex the same load (Sanders, Speck, Träff, "Two-tree algorithms for full
-//! bandwidth broadcast, reduction and scan", 2009; NCCL since 2.4, `trees.cc`).
+//! In one binary tree half of the vertices are leaves, which receive but pass nothing on. In a
+//! second tree the leaves of the first are inner vertices, and the other way round. The two give
+//! every vertex the same load. The sources are Sanders, Speck, Träff, "Two-tree algorithms for full
+//! bandwidth broadcast, reduction and scan", 2009, and NCCL since 2.4 (`trees.cc`).
 
-/// For each of `count` vertices the one above it in the first tree; `None` for the root, 0.
+/// Gives, for each of `count` vertices, the one above it in the first tree; `None` for the root, 0.
 ///
-/// A vertex whose lowest set bit is `b` stands above its neighbours at distance `b / 2`, so
-/// odd vertices are leaves; a parent past the end gives way to the next lower one.
+/// A vertex whose lowest set bit is `b` stands above its neighbours at distance `b / 2`, so odd
+/// vertices are leaves. A parent past the end gives way to the next lower one.
 #[must_use]
 pub fn binary_tree(count: usize) -> Vec<Option<usize>> {
     let parent = |vertex: usize| {

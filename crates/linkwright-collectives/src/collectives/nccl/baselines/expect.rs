@@ -1,10 +1,11 @@
 //! How long NCCL, or RCCL, takes: "is my bus bandwidth right?"
 //!
-//! What it represents: what the library chooses ([`super::choice`]), and the time of that choice's
-//! schedule, played alone on its links as any other is ([`mod@crate::collectives::schedule::time`]), with the
-//! bandwidths that a user measured in place of what links reach.
+//! It represents the library's choice ([`super::choice`]), and the time of that choice's schedule.
+//! The schedule is played alone on its links as any other is
+//! ([`mod@crate::collectives::schedule::time`]). Bandwidths that a user measured replace those that
+//! links reach.
 //!
-//! What it leaves out: as [`super::choice`] and the clock.
+//! It leaves out the same as [`super::choice`] and the clock.
 
 pub mod at_once;
 pub mod doubts;
@@ -27,18 +28,18 @@ use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{PeakShare, System, Wire, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
-/// What to expect of one size.
+/// Holds the expected times of one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expectation {
-    /// The data, as nccl-tests counts it.
+    /// Counts the data as nccl-tests does.
     pub size: Bytes,
-    /// From the call to the end.
+    /// Measures the time from the call to the end.
     pub time: Picoseconds,
-    /// Size over time, GB/s.
+    /// Divides size by time, GB/s.
     pub algorithm_bandwidth: f64,
-    /// nccl-tests' bus bandwidth, GB/s.
+    /// Gives nccl-tests' bus bandwidth, GB/s.
     pub bus_bandwidth: f64,
-    /// What the library runs.
+    /// Describes the operation that the library runs.
     pub choice: Choice,
 }
 
@@ -55,14 +56,14 @@ impl Expectation {
     }
 }
 
-/// What to expect, and of which library.
+/// Holds the expected times, and names the library that they are for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectations {
-    /// One row for each size.
+    /// Holds one row for each size.
     pub rows: Vec<Expectation>,
-    /// The library and the release whose rules chose: `NCCL 2.30`.
+    /// Names the library and the release whose rules chose: `NCCL 2.30`.
     pub library: String,
-    /// What a person should know.
+    /// Lists the notes for a person.
     pub notes: Vec<String>,
 }
 
@@ -72,7 +73,7 @@ pub enum ExpectError {
     /// The GPUs do not fit the machine.
     #[error(transparent)]
     Links(#[from] LinkGraphError),
-    /// No links join the GPUs.
+    /// Fails where no links join the GPUs.
     #[error(transparent)]
     Route(#[from] TimeError),
     /// NCCL has no such plan.
@@ -94,7 +95,8 @@ impl Diagnose for ExpectError {
     }
 }
 
-/// What the library takes for a collective of each size on these GPUs, by their ids.
+/// Returns the time that the library takes for a collective of each size on these GPUs, by their
+/// ids.
 ///
 /// # Errors
 /// [`ExpectError`] where the GPUs do not fit the machine, it cannot have the settings, or no
@@ -109,10 +111,10 @@ pub fn expect(
     expect_with(system, gpus, collective, sizes, settings, CollectiveTerms::shipped())
 }
 
-/// As [`expect`], with other terms of what kernels cost.
+/// Works as [`expect`], with other terms for the cost of kernels.
 ///
 /// # Errors
-/// As [`expect`].
+/// Fails as [`expect`] does.
 pub fn expect_with(
     system: &System,
     gpus: &[usize],
@@ -131,7 +133,7 @@ pub fn expect_with(
 /// As [`expect`], with what each link carries.
 ///
 /// # Errors
-/// As [`expect`].
+/// Fails as [`expect`] does.
 pub fn expected_timings(
     system: &System,
     gpus: &[usize],
@@ -143,11 +145,12 @@ pub fn expected_timings(
     Ok(prepared.times(&prepared.wiring, CollectiveTerms::shipped())?)
 }
 
-/// What a library runs for some sizes, planned: to be played on the job's links, and on others.
+/// Holds the planned operations of a library for some sizes. They are to be played on the job's
+/// links, and on others.
 pub(in crate::collectives) struct Prepared<'a> {
     pub(in crate::collectives) wiring: Wiring,
     pub(in crate::collectives) chooser: Chooser,
-    /// That of each size.
+    /// Holds the choice of each size.
     pub(in crate::collectives) choices: Vec<Choice>,
     /// Each once: sizes that differ in their chunks alone are played on one.
     pub(in crate::collectives) schedules: Vec<Timed>,
@@ -155,7 +158,7 @@ pub(in crate::collectives) struct Prepared<'a> {
     pub(in crate::collectives) processes: Processes,
     collective: Collective,
     sizes: &'a [Bytes],
-    /// The schedule of each size.
+    /// Holds the place of each size's schedule.
     played: Vec<usize>,
 }
 
@@ -168,7 +171,7 @@ enum Played<'a> {
 
 impl<'a> Prepared<'a> {
     /// # Errors
-    /// As [`expect`].
+    /// Fails as [`expect`] does.
     pub(in crate::collectives) fn new(
         system: &System,
         gpus: &[usize],
@@ -204,7 +207,7 @@ impl<'a> Prepared<'a> {
     /// How long each size takes on the job's links, as this wiring has them.
     ///
     /// # Errors
-    /// No links join the GPUs.
+    /// Fails where no links join the GPUs.
     pub(in crate::collectives) fn times(
         &self,
         wiring: &Wiring,
@@ -237,7 +240,7 @@ impl<'a> Prepared<'a> {
         .collect()
     }
 
-    /// Where the kernels of a schedule run.
+    /// Says where the kernels of a schedule run.
     pub(in crate::collectives) fn setting<'s>(
         &self,
         schedule: &'s Schedule,
@@ -247,7 +250,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// The wiring with what a user measured in the place of what its links reach.
+/// Returns the wiring with a user's measurements in place of the bandwidths that its links reach.
 pub(super) fn as_measured(wiring: Wiring, settings: &Settings) -> Wiring {
     let has_fabric = wiring.wires().iter().any(Wire::is_gpu_fabric);
     let ports = ports_of_a_server(&wiring);
@@ -265,7 +268,7 @@ pub(super) fn as_measured(wiring: Wiring, settings: &Settings) -> Wiring {
     })
 }
 
-/// GB/s of all network ports of the first server.
+/// Returns the GB/s of all network ports of the first server.
 fn ports_of_a_server(wiring: &Wiring) -> f64 {
     let is_own = |device: usize| wiring.devices()[device].server == Some(0);
     let ports = wiring.wires().iter().filter(|wire| wire.is_network());

@@ -1,15 +1,16 @@
-//! What joins the GPUs of one server's part of a job: lanes, switches, relays, host paths.
+//! Describes the links that join the GPUs of one server's part of a job: lanes, switches, relays,
+//! host paths.
 
 use crate::network::RouteClass;
 use crate::network::Routes;
 use crate::system::{DeviceKind, LinkKind, Proximity, Wiring, proximity};
 
-/// The NVLinks between GPUs of one server.
+/// Holds the NVLinks between GPUs of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fabric {
-    /// How many GPUs.
+    /// Counts the GPUs.
     pub(super) gpus: usize,
-    /// Row by row, how many links join each pair directly; the same in both directions.
+    /// Counts, row by row, the links that join each pair directly, the same in both directions.
     pub(super) lanes: Vec<u32>,
     /// Links of each GPU to `NVSwitches`, the least of all GPUs; zero where they do not join all.
     pub(super) switched: u32,
@@ -18,7 +19,7 @@ pub(super) struct Fabric {
 }
 
 impl Fabric {
-    /// The NVLinks between these GPUs, by their ids in the system.
+    /// Finds the NVLinks between these GPUs, by their ids in the system.
     pub(super) fn new(wiring: &Wiring, gpus: &[usize]) -> Self {
         let count = gpus.len();
         let devices: Vec<usize> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
@@ -44,21 +45,22 @@ impl Fabric {
         Self { gpus: count, lanes, switched: if all { least } else { 0 }, kind }
     }
 
-    /// How many links join two GPUs directly.
+    /// Counts the links that join two GPUs directly.
     pub(super) fn lanes(&self, a: usize, b: usize) -> u32 {
         self.lanes[a * self.gpus + b]
     }
 
-    /// How many links join any two of the GPUs: the fewest; of `NVSwitches` those of a GPU.
+    /// Counts the links that join any two of the GPUs, at the fewest. With `NVSwitches` it counts
+    /// those of a GPU.
     pub(super) fn fewest(&self) -> u32 {
         let pairs = (0..self.gpus).flat_map(|a| (0..self.gpus).map(move |b| (a, b)));
         let direct = pairs.filter(|(a, b)| a != b).map(|(a, b)| self.lanes(a, b)).min();
         self.switched.max(direct.unwrap_or(0))
     }
 
-    /// The GPU of the job through which NCCL sends from one to another that no NVLink joins:
-    /// that with the widest way, of equal ones the first. NCCL keeps one path for each pair
-    /// (`paths.cc`), and the GPU between them is a rank: its process owns the buffer
+    /// Returns the GPU of the job through which NCCL sends from one to another that no NVLink
+    /// joins. It has the widest way, and is the first among equal ones. NCCL keeps one path for
+    /// each pair (`paths.cc`). The GPU between them is a rank: its process owns the buffer
     /// (`ncclTopoCheckP2p`).
     pub(super) fn relay(&self, from: usize, to: usize) -> Option<usize> {
         if from == to || self.lanes(from, to) > 0 || self.switched > 0 {
@@ -70,9 +72,9 @@ impl Fabric {
     }
 }
 
-/// An order of the GPUs in which neighbours are near on the host side: from the first always
-/// the nearest that is left, of equally near ones the first. Where a ring is mixed, one that NVLink
-/// joins is nearer than all others. Positions, not ids.
+/// Returns an order of the GPUs in which neighbours are near on the host side. It begins with the
+/// first and always adds the nearest that is left, the first among equally near ones. Where a ring
+/// is mixed, a GPU that NVLink joins is nearer than all others. The order lists positions, not ids.
 pub(super) fn host_order(wiring: &Wiring, gpus: &[usize], is_mixed: bool) -> Vec<usize> {
     let (near, fabric) = (distances(wiring, gpus), Fabric::new(wiring, gpus));
     let is_apart = |a: usize, b: usize| !is_mixed || fabric.lanes(a, b) == 0;

@@ -1,16 +1,16 @@
-//! What the collectives that people run today do, so that a comparison is honest.
+//! Models the collectives that people run today, so that a comparison is honest.
 //!
 //! Every name says which NCCL it means:
 //! - `nccl-classic`: NCCL 2.3 and 2.4, of Blink's time. Rings over NVLink where one through all
 //!   GPUs exists, else one ring over PCIe (NVIDIA/nccl#179, #301).
 //! - `nccl-ring`: recent NCCL, as seen in 2.18.5 and 2.30. Where no ring of direct NVLinks
 //!   exists, hops without one relay through a GPU (NVB; NVIDIA/nccl#819).
-//! - `nccl-tree`: the trees of recent NCCL: a chain within a server, double binary trees
-//!   between servers.
+//! - `nccl-tree` has the trees of recent NCCL: a chain within a server, double binary trees between
+//!   servers.
 //!
-//! [`fn@choose`] says what a release of NCCL, or of RCCL, runs for a size: algorithm, protocol,
-//! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
-//! left out: `CollNet`, and NVLS between servers, which takes it.
+//! [`fn@choose`] predicts the choice of a release of NCCL, or of RCCL, for a size: algorithm,
+//! protocol, channels and chunks, by its own cost model. [`fn@expect`] says how long that takes.
+//! `CollNet` is left out, and so is NVLS between servers, which takes it.
 
 mod channel_graphs;
 mod channel_interfaces;

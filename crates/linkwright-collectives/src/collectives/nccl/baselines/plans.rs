@@ -1,4 +1,4 @@
-//! NCCL's algorithms as schedules.
+//! Writes NCCL's algorithms as schedules.
 
 mod job;
 pub(super) mod uneven;
@@ -25,19 +25,19 @@ use crate::system::{LinkKind, System, Wiring};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Which NCCL, and which of its algorithms.
+/// Names an NCCL, and one of its algorithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NcclBaseline {
-    /// NCCL 2.3 and 2.4: rings.
+    /// Stands for the rings of NCCL 2.3 and 2.4.
     Classic,
     /// Recent NCCL: rings, and pairs of sends and receives.
     Ring,
-    /// Recent NCCL: chains within a server, double binary trees between servers.
+    /// Stands for recent NCCL's chains within a server and double binary trees between servers.
     Tree,
 }
 
 impl NcclBaseline {
-    /// Its name among the algorithms.
+    /// Returns its name among the algorithms.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -55,25 +55,25 @@ impl NcclBaseline {
     }
 }
 
-/// A baseline's schedule and how it came about.
+/// Holds a baseline's schedule and how it came about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BaselinePlan {
-    /// What to do.
+    /// Holds the steps to do.
     pub schedule: Schedule,
-    /// The links that carry it.
+    /// Names the links that carry it.
     pub links: LinkClass,
-    /// The chains or trees behind it; empty for rings and paths.
+    /// Holds the chains or trees behind it. It is empty for rings and paths.
     pub trees: Vec<RootedTree>,
-    /// What a person should know: a fall-back, the GPUs that relay, an incomplete search.
+    /// Tells a person of a fall-back, of the GPUs that relay, or of an incomplete search.
     pub notes: Vec<String>,
 }
 
 /// The schedule that NCCL would run on these GPUs, by their ids.
 ///
 /// # Errors
-/// [`PlanError::Unsupported`] where this NCCL does not do the collective so, and
-/// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe; as
-/// [`check_gpus`], too.
+/// Returns [`PlanError::Unsupported`] where this NCCL does not do the collective this way. Returns
+/// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe. It also fails
+/// as [`check_gpus`] does.
 pub fn baseline_plan(
     question: &Question<'_>,
     baseline: NcclBaseline,
@@ -126,7 +126,7 @@ pub(in crate::collectives) fn plan_on(
     Ok(plan)
 }
 
-/// What a library chooses for a size, and the schedule of that choice.
+/// Returns a library's choice for a size, and the schedule of that choice.
 ///
 /// # Errors
 /// [`ChosenPlanError`] where the machine cannot have the settings, and of a barrier or a scan.
@@ -169,10 +169,11 @@ impl Diagnose for ChosenPlanError {
     }
 }
 
-/// What a library runs by its choice: with those of its rings and that many channels.
+/// Returns the schedule that a library runs by its choice, with the choice's rings and number of
+/// channels.
 ///
 /// # Errors
-/// [`PlanError::Unsupported`] of a barrier or a scan.
+/// Returns [`PlanError::Unsupported`] for a barrier or a scan.
 pub(in crate::collectives) fn plan_choice(
     wiring: &Wiring,
     gpus: &[usize],
@@ -183,7 +184,8 @@ pub(in crate::collectives) fn plan_choice(
     of_choice(wiring, gpus, (collective, false), chooser, choice)
 }
 
-/// What a library runs by its choice, of rings the outline alone where that is enough.
+/// Returns the schedule that a library runs by its choice. Of rings it returns the outline alone
+/// where that is enough.
 pub(super) fn of_choice(
     wiring: &Wiring,
     gpus: &[usize],
@@ -254,7 +256,7 @@ fn recipe_of<'a>(
     }
 }
 
-/// The schedule of a collective on a job's rings.
+/// Returns the schedule of a collective on a job's rings.
 fn laid_out(
     wiring: &Wiring,
     gpus: &[usize],
@@ -305,8 +307,8 @@ fn laid_out(
     Ok(BaselinePlan { schedule, links: job.class, trees, notes: job.notes })
 }
 
-/// The longest run that a step of the protocol Simple moves: steps of 512 KiB, of which a ring's
-/// chunk takes four (NCCL, `src/include/collectives.h` and `device.h`).
+/// Returns the longest run that a step of the protocol Simple moves. Steps have 512 KiB, and a
+/// ring's chunk takes four of them (NCCL, `src/include/collectives.h` and `device.h`).
 const fn chunk_of(collective: Collective, tree: bool) -> Bytes {
     let is_ring = match collective {
         Collective::AllReduce => !tree,
@@ -316,8 +318,8 @@ const fn chunk_of(collective: Collective, tree: bool) -> Bytes {
     Bytes(if is_ring { 2 << 20 } else { 512 << 10 })
 }
 
-/// The path along a ring away from the root, or, where data flows to it, the whole ring but
-/// its last hop.
+/// Returns the path along a ring away from the root. Where data flows to the root, it returns the
+/// whole ring without its last hop.
 fn chain(ring: &Ring, root: usize, forwards: bool) -> RootedTree {
     let length = ring.order.len();
     let start = ring.order.iter().position(|rank| *rank == root).unwrap_or(0);

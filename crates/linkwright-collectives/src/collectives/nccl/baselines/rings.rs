@@ -1,9 +1,9 @@
 //! NCCL's rings on the links that one server gives a job.
 //!
-//! Over NVLink between GPUs a ring takes one link of every pair that it crosses, in one
-//! direction; there are as many rings as fit, in both directions (NCCL's `search.cc`, which
-//! tries each rate from high to low and, at each, direct NVLinks before relays before PCIe).
-//! Over `NVSwitches` any order does, over PCIe the order follows the host tree.
+//! Over NVLink between GPUs a ring takes one link of every pair that it crosses, in one direction.
+//! There are as many rings as fit, in both directions. NCCL's `search.cc` tries each rate from high
+//! to low. At each rate it tries direct NVLinks before relays before PCIe. Over `NVSwitches` any
+//! order does. Over PCIe the order follows the host tree.
 
 use super::choice::rules::Search;
 use super::choice::versions::today;
@@ -14,23 +14,23 @@ use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::schedule::{ChannelTransport, Relay};
 use crate::system::{System, Wiring};
 
-/// Which NCCL.
+/// Names the era of NCCL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Era {
-    /// NCCL 2.3 and 2.4: no relays.
+    /// Stands for NCCL 2.3 and 2.4, which have no relays.
     Classic,
-    /// NCCL as seen in 2.18.5 and 2.30: relays through GPUs of the job (NVB).
+    /// Stands for NCCL as seen in 2.18.5 and 2.30, with relays through GPUs of the job (NVB).
     Recent,
 }
 
-/// What carries the rings.
+/// Names the links that carry the rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RingPath {
-    /// NVLinks between GPUs.
+    /// Stands for NVLinks between GPUs.
     Direct,
-    /// `NVSwitches`.
+    /// Stands for `NVSwitches`.
     Switched,
-    /// NVLinks, some hops through a third GPU.
+    /// Stands for NVLinks, with some hops through a third GPU.
     Relayed,
     /// PCIe and what joins the sockets.
     Host,
@@ -47,7 +47,7 @@ impl RingPath {
     }
 }
 
-/// One directed ring.
+/// Describes one directed ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundRing {
     /// Positions in the list of GPUs; each sends to the next, the last to the first.
@@ -57,12 +57,12 @@ pub struct FoundRing {
     pub relays: Vec<Relay>,
 }
 
-/// The rings of one server's GPUs.
+/// Holds the rings of one server's GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rings {
-    /// What carries them.
+    /// Names the links that carry them.
     pub path: RingPath,
-    /// The rings, at least one.
+    /// Holds the rings, at least one.
     pub rings: Vec<FoundRing>,
     /// Whether no larger set of rings exists on these links.
     pub exact: bool,
@@ -71,7 +71,7 @@ pub struct Rings {
 /// The rings that NCCL of an era makes on these GPUs of one server.
 ///
 /// # Errors
-/// As [`check_gpus`].
+/// Fails as [`check_gpus`] does.
 pub fn find_rings(system: &System, gpus: &[usize], era: Era) -> Result<Rings, LinkGraphError> {
     check_gpus(system, gpus)?;
     Ok(rings_of(today(), &Wiring::of_gpus(system, gpus), gpus, era))
@@ -107,8 +107,8 @@ pub(super) fn rings_of(search: &Search, wiring: &Wiring, gpus: &[usize], era: Er
     host_ring(wiring, gpus, era == Era::Recent)
 }
 
-/// What RCCL's model of 8 MI300X in a full mesh lists: 14 rings, two on each link in each
-/// direction (ROCm/rccl, `src/graph/rome_models.cc`, `rome_model_79`).
+/// Lists the rings of RCCL's model of 8 MI300X in a full mesh. It has 14 rings, two on each link in
+/// each direction (ROCm/rccl, `src/graph/rome_models.cc`, `rome_model_79`).
 const FULL_MESH_OF_8: [[usize; 8]; 14] = [
     [0, 1, 2, 3, 4, 5, 6, 7],
     [0, 1, 2, 3, 4, 5, 7, 6],
@@ -126,8 +126,8 @@ const FULL_MESH_OF_8: [[usize; 8]; 14] = [
     [5, 2, 6, 3, 7, 1, 4, 0],
 ];
 
-/// The rings that RCCL makes: those of its model of 8 GPUs in a full mesh, and for others as
-/// many as fit with two on each link, by the search of [`rings_of`].
+/// Returns the rings that RCCL makes. For 8 GPUs in a full mesh they are the rings of its model.
+/// For others as many as fit with two on each link are found by the search of [`rings_of`].
 pub(super) fn rings_of_rccl(wiring: &Wiring, gpus: &[usize]) -> Rings {
     let mut fabric = Fabric::new(wiring, gpus);
     let plain = |order: Vec<usize>| FoundRing { order, relays: Vec::new() };

@@ -1,21 +1,21 @@
-//! The most rings that fit on a server's NVLinks, by exact search.
+//! Finds the most rings that fit on a server's NVLinks, by exact search.
 //!
-//! NCCL searches depth first within a time limit and keeps the best (`search.cc`); here the
-//! search is bounded by steps, so that it gives the same rings on every machine, and says
-//! whether it was complete.
+//! NCCL searches depth first within a time limit and keeps the best (`search.cc`). Here a number of
+//! steps bounds the search, so that it gives the same rings on every machine. It says whether it
+//! was complete.
 
 use super::fabric::Fabric;
 
 /// The most rings that are looked at.
 const MOST_CYCLES: usize = 20_000;
 
-/// The most steps of the search for rings, and of the search for a set of them.
+/// Limits the steps of the search for rings, and of the search for a set of them.
 const MOST_STEPS: usize = 2_000_000;
 
-/// Rings that fit on the links together.
+/// Holds rings that fit on the links together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Packed {
-    /// Each ring's GPUs, in the order in which they send.
+    /// Lists each ring's GPUs, in the order in which they send.
     pub(super) orders: Vec<Vec<usize>>,
     /// Whether no larger set exists.
     pub(super) exact: bool,
@@ -27,8 +27,8 @@ struct Cycle {
     uses: Vec<usize>,
 }
 
-/// As many directed rings as the lanes of the fabric carry, each lane one ring in each
-/// direction; with `relays` also over pairs that a third GPU joins.
+/// Packs as many directed rings as the lanes of the fabric carry, each lane one ring in each
+/// direction. With `relays` it also takes pairs that a third GPU joins.
 pub(super) fn pack_rings(fabric: &Fabric, relays: bool) -> Packed {
     let mut finder = Finder {
         fabric,

@@ -1,8 +1,8 @@
 //! The terms that a run tells, as near to its times as they come.
 //!
-//! Differences of logarithms are made small in the sense of soft L1, as those are by which the clock's
-//! own terms are fitted (`scripts/calibrate.py`), by steps of Gauss and Newton. A launch is the same
-//! addend of every time, so that only links are played.
+//! Differences of logarithms are made small in the sense of soft L1, by steps of Gauss and Newton.
+//! The clock's own terms are fitted in the same sense (`scripts/calibrate.py`). A launch adds the
+//! same to every time, so that only links are played.
 
 use super::terms::{Candidate, Candidates, Term};
 use super::{MOST_UNCERTAIN, NOISE};
@@ -11,15 +11,15 @@ use crate::system::Wiring;
 
 /// By which factor a share is lowered to see what hangs on it.
 const NUDGE: f64 = 0.98;
-/// From here on a difference counts linearly.
+/// Sets the difference from which on it counts linearly.
 const SOFT: f64 = 0.1;
 /// The most steps, and how small the last is.
 const MOST_STEPS: usize = 20;
 const LAST_STEP: f64 = 1e-5;
-/// The longest step, of a logarithm.
+/// Limits the length of a step, of a logarithm.
 const LONGEST_STEP: f64 = 0.7;
 
-/// What was found.
+/// Holds the values that were found.
 pub(super) struct Fit {
     /// The terms that the run tells, by their places, with their values.
     pub(super) values: Vec<(usize, f64)>,
@@ -29,14 +29,14 @@ pub(super) struct Fit {
     pub(super) untold: Vec<(usize, String)>,
 }
 
-/// How times depend on some terms: of each term, of each size, the change of the time's logarithm by
-/// that of the term's.
+/// Says how times depend on some terms. For each term and each size it holds the change of the
+/// time's logarithm by the change of the term's.
 type Sensitivity = Vec<Vec<f64>>;
 
 /// Fits the terms that times tell; `play` gives the times on other links.
 ///
 /// # Errors
-/// No links join the GPUs.
+/// Fails where no links join the GPUs.
 pub(super) fn fit(
     candidates: &Candidates,
     measured: &[f64],
@@ -189,7 +189,7 @@ fn inverse(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let mut right: Vec<Vec<f64>> =
         (0..size).map(|at| (0..size).map(|to| f64::from(u8::from(at == to))).collect()).collect();
     for at in 0..size {
-        // What is left of the diagonal, as a part of what was there.
+        // The pivot is the rest of the diagonal, as a part of its first value.
         let pivot = left[at][at];
         if pivot.is_nan() || pivot <= 1e-9 * matrix[at][at].abs() {
             return None;

@@ -1,12 +1,13 @@
-//! One's own machine: what differs from what is known of its kind, found in a run of nccl-tests.
+//! Fits one's own machine: a run of nccl-tests shows how it differs from others of its kind.
 //!
-//! What it represents: the few terms of a collective's time that a machine may have of its own (what its
-//! links reach, what its switches reach when they reduce, what a launch takes), each fitted to the run's
-//! times where these can tell it. A term can be told where the sizes, each taken to be off by
-//! [`NOISE`], leave it uncertain by at most [`MOST_UNCERTAIN`]; the others stay as they are.
+//! It represents the few terms of a collective's time that a machine may have of its own. These are
+//! the bandwidth that its links reach, the bandwidth that its switches reach when they reduce, and
+//! the time of a launch. Each is fitted to the run's times where these can tell it. For this, each
+//! size is taken to be off by [`NOISE`]. A term can be told where the sizes leave it uncertain by
+//! at most [`MOST_UNCERTAIN`]. The others stay as they are.
 //!
-//! What it leaves out: hops and what a block copies, which are the GPUs' and NCCL's; what the library
-//! chooses, which it does by what it believes.
+//! It leaves out hops and the copies of a block, which are the GPUs' and NCCL's. It also leaves out
+//! the library's choice, which follows the library's own beliefs.
 
 mod fit;
 mod terms;
@@ -30,38 +31,38 @@ use crate::diagnostic::{Diagnose, Diagnosis, InputError};
 use crate::system::{Deviation, Residual, Server, System, Wiring};
 use crate::units::Bytes;
 
-/// By how much a run's times are taken to be off: those of nccl-tests differ by some 5 to 10 % from one
-/// run to the next.
+/// Says by how much a run's times are taken to be off. Those of nccl-tests differ by some 5 to 10 %
+/// from one run to the next.
 pub const NOISE: f64 = 0.05;
 
 /// How uncertain a term may be left, as a part of it, to be told.
 pub const MOST_UNCERTAIN: f64 = 0.25;
 
-/// One size of a run.
+/// Holds one size of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CalibratedRow {
-    /// The data.
+    /// Counts the data.
     pub size: Bytes,
-    /// Seconds, as measured.
+    /// Gives the seconds as measured.
     pub measured: f64,
     /// Seconds, as the machine was.
     pub before: f64,
     /// Seconds, as it is now.
     pub after: f64,
-    /// The line of the log.
+    /// Numbers the line of the log.
     pub line: usize,
 }
 
-/// A machine with what a run measured of it.
+/// Holds a machine with the terms that a run measured of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
-    /// The machine.
+    /// Holds the machine as a system.
     pub system: System,
     /// The server of it that was calibrated.
     pub server: Arc<Server>,
     /// Every term that may have been fitted, those that were first.
     pub terms: Vec<FittedTerm>,
-    /// Each size of the run.
+    /// Holds each size of the run.
     pub rows: Vec<CalibratedRow>,
 }
 
@@ -110,7 +111,7 @@ impl From<TimeError> for CalibrateError {
 
 /// Fits what differs on a machine to a log of nccl-tests on these GPUs, by their ids.
 ///
-/// What the machine's file says already stays where this log does not tell it. Where the settings leave
+/// A value in the machine's file stays where this log does not tell it. Where the settings leave
 /// something open, the log fills it.
 ///
 /// # Errors
@@ -194,7 +195,7 @@ fn kind_of(system: &System, gpu: usize) -> usize {
     system.kind_index_of(system.gpu(gpu as u32).server)
 }
 
-/// What a file says of where its values come from.
+/// Returns the words with which a file names the source of its values.
 fn source_of(log: &NcclTestsLog, collective: Collective, gpus: usize, chosen: &str) -> String {
     let run = log.version.as_deref().map_or_else(String::new, |it| format!(", NCCL {it}"));
     let sizes = log.rows.len();

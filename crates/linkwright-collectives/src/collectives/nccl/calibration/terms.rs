@@ -14,18 +14,18 @@ use crate::system::{
 };
 use crate::units::Picoseconds;
 
-/// One of them.
+/// Names one of the terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Term {
-    /// What long transfers reach of the peak of links of a kind.
+    /// Stands for the share of the peak that long transfers reach on links of a kind.
     Reached(LinkKind),
-    /// What reductions in switches reach of it.
+    /// Stands for the share of it that reductions in switches reach.
     InSwitch(LinkKind),
-    /// The launch of a rank's own process, or of the first GPU of a process.
+    /// Stands for the launch of a rank's own process, or of the first GPU of a process.
     LaunchAlone,
-    /// That of each further GPU of a process.
+    /// Stands for the launch of each further GPU of a process.
     LaunchEach,
-    /// That of all GPUs of a process, up to NCCL 2.8.
+    /// Stands for the launch of all GPUs of a process, up to NCCL 2.8.
     LaunchGroup,
 }
 
@@ -64,9 +64,9 @@ impl Term {
 /// A term, as it was and as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedTerm {
-    /// Which.
+    /// Names the term.
     pub term: Term,
-    /// A part of the peak, or seconds.
+    /// Gives a part of the peak, or seconds.
     pub before: f64,
     /// The same after; None where the log does not tell it, and it stays.
     pub after: Option<f64>,
@@ -80,9 +80,9 @@ pub struct FittedTerm {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) term: Term,
-    /// What it is, as a part of a peak or in seconds; of a launch, that of all GPUs.
+    /// Gives its value, as a part of a peak or in seconds. Of a launch it is the value of all GPUs.
     pub(super) value: f64,
-    /// What a file says of it.
+    /// Gives the value that a file says.
     shown: f64,
 }
 
@@ -111,7 +111,7 @@ pub(super) struct Candidates {
 
 impl Candidates {
     /// # Errors
-    /// No links join the GPUs.
+    /// Fails where no links join the GPUs.
     pub(super) fn of(
         prepared: &Prepared<'_>,
         gpus: &[usize],
@@ -168,7 +168,7 @@ impl Candidates {
         }
     }
 
-    /// The links with other values of some shares, by their places among the terms.
+    /// Returns the links with other values of some shares, by their places among the terms.
     pub(super) fn wiring(&self, values: &[(usize, f64)]) -> Wiring {
         self.wiring.clone().measured(|wire| {
             for (at, value) in values {
@@ -187,8 +187,9 @@ impl Candidates {
     }
 }
 
-/// Sets what a launch of all GPUs took, and gives each term that it sets with its seconds before and
-/// after. A launch that is shorter than that of a lone rank was makes that shorter, too.
+/// Sets the time that a launch of all GPUs took, and gives each term that it sets with its seconds
+/// before and after. Where this launch is shorter than a lone rank's was, it makes the lone rank's
+/// shorter, too.
 pub(super) fn launch_terms(
     launch: &mut MeasuredLaunch,
     (processes, gpus, before): (Processes, usize, f64),

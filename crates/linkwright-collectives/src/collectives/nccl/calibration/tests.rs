@@ -24,7 +24,7 @@ fn own(name: &str, shares: &[(LinkKind, f64)], in_switch: Option<f64>, each: u64
     alone(name).calibrated(0, calibration)
 }
 
-/// What nccl-tests would print on a machine, of sizes by their powers of two.
+/// Returns the output that nccl-tests would print on a machine, of sizes by their powers of two.
 fn log_of(machine: &System, gpus: &[usize], powers: std::ops::RangeInclusive<u32>) -> NcclTestsLog {
     let sizes: Vec<Bytes> = powers.map(|power| Bytes(1 << power)).collect();
     let settings = Settings::default();

@@ -10,8 +10,8 @@ const FACTOR_TOLERANCE: f64 = 0.02;
 const LEAST_BANDWIDTH: f64 = 1.0;
 
 impl NcclTestsLog {
-    /// Checks that the log is of a collective on so many GPUs. A log's two bandwidths differ by a factor
-    /// that tells both.
+    /// Checks that the log is of a collective on `gpus` GPUs. A log's two bandwidths differ by a
+    /// factor that tells both.
     ///
     /// # Errors
     /// Where it is not, with the line that tells.

@@ -1,14 +1,14 @@
-//! What the shape of a difference between measured and expected times means.
+//! Tells the meaning of the shape of a difference between measured and expected times.
 //!
-//! A model of a collective's time is a latency and a bandwidth for each protocol, so that a wrong link
-//! shows at large sizes alone, a wrong launch at small ones, and a wrong choice of protocol in one
-//! range of sizes between right ones.
+//! A model of a collective's time is a latency and a bandwidth for each protocol. So a wrong link
+//! shows at large sizes alone, and a wrong launch at small ones. A wrong choice of protocol shows
+//! in one range of sizes between right ones.
 
 use std::fmt;
 
 use crate::units::Bytes;
 
-/// Up to here latency alone counts, and from [`LARGE`] on bandwidth alone.
+/// Sets the size up to which latency alone counts. From [`LARGE`] on bandwidth alone counts.
 const SMALL: Bytes = Bytes(128 << 10);
 /// See [`SMALL`].
 const LARGE: Bytes = Bytes(64 << 20);
@@ -17,21 +17,21 @@ const LARGE: Bytes = Bytes(64 << 20);
 /// to the next.
 const AS_EXPECTED: f64 = 0.15;
 
-/// One size, measured and expected.
+/// Holds one size, measured and expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compared {
-    /// The data.
+    /// Counts the data.
     pub size: Bytes,
-    /// Measured seconds.
+    /// Gives the measured seconds.
     pub measured: f64,
-    /// Expected seconds.
+    /// Gives the expected seconds.
     pub expected: f64,
     /// How far off the expected time may be, as a part of it: its own ±.
     pub error: f64,
 }
 
 impl Compared {
-    /// Measured over expected time.
+    /// Returns measured over expected time.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.measured / self.expected
@@ -44,7 +44,7 @@ impl Compared {
     }
 }
 
-/// Whether two times differ by an error at most, as a part of either of them.
+/// Says whether two times differ by an error at most, as a part of either of them.
 ///
 /// No time is shorter than another by more than all of that. A part above a half counts of the shorter
 /// one alone.
@@ -53,46 +53,46 @@ fn is_near(ratio: f64, error: f64) -> bool {
     ((1.0 / (1.0 + error)).min(part)..=(1.0 + error).max(1.0 / part)).contains(&ratio)
 }
 
-/// What a difference means.
+/// Names the meaning of a difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Difference {
     /// There is none.
     None,
     /// Large sizes alone are off by one factor: a link carries less, or more.
     Link {
-        /// Expected over measured time there.
+        /// Gives expected over measured time there.
         reached: f64,
     },
     /// Small sizes alone are off: launch or latency.
     Launch {
-        /// Measured minus expected seconds there, the median.
+        /// Gives measured minus expected seconds there, the median.
         extra: f64,
     },
     /// Small and large sizes are as expected, and some between are not: a protocol or an algorithm.
     Protocol {
         /// The smallest size that is off.
         from: Bytes,
-        /// The largest.
+        /// Gives the largest size that is off.
         to: Bytes,
         /// Measured over expected time where it is furthest off.
         furthest: f64,
     },
     /// Everything is off by about one factor: other links, or another algorithm.
     Everywhere {
-        /// Measured over expected time, the median.
+        /// Gives measured over expected time, the median.
         factor: f64,
     },
-    /// No such shape.
+    /// Fits no such shape.
     Mixed {
-        /// The least and the greatest of measured over expected times.
+        /// Gives the least and the greatest of measured over expected times.
         between: (f64, f64),
     },
-    /// Too few sizes to tell.
+    /// Has too few sizes to tell.
     Unknown,
 }
 
-/// What the sizes of a log, in any order, say together. A shape is looked for among the times that do
-/// not fit alone.
+/// Returns the meaning of the sizes of a log together, in any order. A shape is looked for among
+/// the times that do not fit alone.
 #[must_use]
 pub fn difference(rows: &[Compared]) -> Difference {
     let mut rows = rows.to_vec();
@@ -149,7 +149,7 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// One sentence.
+/// Writes one sentence.
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |ratio: f64| (ratio * 100.0).round();

@@ -85,7 +85,7 @@ impl LogReader {
     /// Gives the log; `file` names it in errors.
     ///
     /// # Errors
-    /// As [`super::read`].
+    /// Fails as [`super::read`] does.
     pub fn finish(mut self, file: &str) -> Result<NcclTestsLog, InputError> {
         for (number, text) in std::mem::take(&mut self.pending) {
             self.both(number, &text);

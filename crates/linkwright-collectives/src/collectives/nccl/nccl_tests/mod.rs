@@ -1,4 +1,4 @@
-//! What nccl-tests measured, beside what is expected.
+//! Sets the measurements of nccl-tests beside the expected times.
 //!
 //! [`read`] takes the text that `all_reduce_perf` and the other tests print, whatever their launcher
 //! puts before its lines. [`NcclTestsLog::findings`] sets what it states against what is asked.

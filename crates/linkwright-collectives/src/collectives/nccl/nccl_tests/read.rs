@@ -1,10 +1,10 @@
-//! The reader of nccl-tests' output.
+//! Reads nccl-tests' output.
 //!
-//! The columns are those that the log's own heading names (`#  size  count  type  redop  root  time
-//! algbw  busbw  #wrong`, once for each way of using the buffers), so that old and new releases read
-//! alike: <https://github.com/NVIDIA/nccl-tests>, `src/common.cu`. A launcher's prefix of the
-//! heading ([`crate::diagnostic::prefix`]) is taken off the lines of the rank that printed it. Lines of other
-//! ranks count as far as they tell of a failure, or of the run.
+//! The log's own heading names the columns (`#  size  count  type  redop  root  time algbw  busbw
+//! #wrong`, once for each way of using the buffers). So old and new releases read alike:
+//! <https://github.com/NVIDIA/nccl-tests>, `src/common.cu`. A launcher's prefix of the heading
+//! ([`crate::diagnostic::prefix`]) is taken off the lines of the rank that printed it. Lines of
+//! other ranks count as far as they tell of a failure, or of the run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +31,8 @@ const MOST_ROWS: usize = 1 << 14;
 /// Reads what nccl-tests printed; `file` names it in errors.
 ///
 /// # Errors
-/// A text that is too long, or has no row that can be read: of another tool, or of a run that failed
-/// before its first size.
+/// Refuses a text that is too long, or has no row that can be read. Such a text is of another tool,
+/// or of a run that failed before its first size.
 pub fn read(file: &str, text: &str) -> Result<NcclTestsLog, InputError> {
     if text.len() > LONGEST {
         let problem = format!("a log of more than {} MiB", LONGEST >> 20);
@@ -60,7 +60,7 @@ pub fn plain(line: &str) -> Cow<'_, str> {
     }))
 }
 
-/// What was read of a log so far.
+/// Holds the part of a log that was read so far.
 #[derive(Clone, Default)]
 pub(super) struct Reader {
     pub(super) log: NcclTestsLog,
@@ -69,18 +69,18 @@ pub(super) struct Reader {
     /// Whether each line has a number of its own, so that numbers tell no ranks apart.
     pub(super) are_numbered: bool,
     pub(super) heading: Option<Heading>,
-    /// The host and the process of each rank.
+    /// Names the host and the process of each rank.
     pub(super) ranks: Vec<(String, String)>,
     pub(super) sizes: BTreeSet<u64>,
-    /// The lines of rows of size zero.
+    /// Lists the lines of rows of size zero.
     pub(super) empty: Vec<usize>,
     /// Whether the last row is none.
     pub(super) broken: bool,
     /// The first line that tells of a failure.
     pub(super) failure: Option<(usize, String)>,
-    /// Each warning, with its first line and how often it came.
+    /// Holds each warning, with its first line and how often it came.
     pub(super) warnings: BTreeMap<String, (usize, usize)>,
-    /// The first line of another rank's table.
+    /// Numbers the first line of another rank's table.
     pub(super) other_table: Option<usize>,
     /// The largest size that the run goes up to, and its steps.
     pub(super) most: Option<(u64, Step)>,
@@ -188,7 +188,7 @@ impl Reader {
         }
     }
 
-    /// `0 Group 0 Pid 1887 on worker-1 device 0 [0x8d] NVIDIA H100 80GB HBM3`.
+    /// Reads `0 Group 0 Pid 1887 on worker-1 device 0 [0x8d] NVIDIA H100 80GB HBM3`.
     fn rank(&mut self, line: usize, rest: &[&str], text: &str) {
         let after =
             |name: &str| rest.iter().position(|word| *word == name).and_then(|at| rest.get(at + 1));

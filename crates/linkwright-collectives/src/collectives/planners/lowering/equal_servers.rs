@@ -1,33 +1,34 @@
 //! Collectives among servers that are all alike.
 //!
-//! Every server has as many ranks, in places that correspond; those in one place of all servers are a
-//! **rail**. A place has trees of its own within each server, with the place as their root, and a tree's
-//! run of the data crosses between servers along the tree's rail and nowhere else: from a server to
-//! all others by a doubling tree, in which the server `d` further on receives from that which is nearer
-//! by the largest power of two in `d`. Every server is a root alike, so that each interface sends as much
-//! as it receives, whatever the tree's shape; and a server has few neighbours, all a power of two
-//! away (Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing
-//! systems", 1997). Steps are written distance by distance, for all servers at once: they come in the
-//! order in which data arrives, and every server's are like every other's.
+//! Every server has as many ranks, in places that correspond. The ranks in one place of all servers
+//! are a **rail**. A place has trees of its own within each server, with the place as their root. A
+//! tree's run of the data crosses between servers along the tree's rail and nowhere else. It goes
+//! from a server to all others by a doubling tree. In this tree the server `d` further on receives
+//! from one before it: the one nearer by the largest power of two in `d`. Every server is a root
+//! alike, so that each interface sends as much as it receives, whatever the tree's shape. A server
+//! has few neighbours, all a power of two away. The source is Bruck et al., "Efficient algorithms
+//! for all-to-all communications in multiport message-passing systems", 1997. Steps are written
+//! distance by distance, for all servers at once. They come in the order in which data arrives, and
+//! every server's are like every other's.
 
 use super::tree::{Lowering, MAX_CHANNELS, RootedTree};
 use crate::collectives::schedule::builder::ScheduleBuilder;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{Channel, Schedule, Slice, StepId};
 
-/// A tree of every server, by places.
+/// Describes a tree of every server, by places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceTree {
-    /// For each place the one nearer to the root; `None` for the root alone.
+    /// Gives, for each place, the one nearer to the root; `None` for the root alone.
     pub parent: Vec<Option<usize>>,
     /// How many chunks: of the shard of the root's place on a server, or, of an all-reduce, of the run
     /// that a server reduces.
     pub chunks: u32,
 }
 
-/// An all-gather, reduce-scatter or all-reduce among servers that are alike: `servers` lists the ranks
-/// of each in the order of their places. The trees of each place carry as many chunks as those of every
-/// other.
+/// Writes an all-gather, reduce-scatter or all-reduce among servers that are alike. `servers` lists
+/// the ranks of each in the order of their places. The trees of every place carry the same number
+/// of chunks.
 ///
 /// # Panics
 /// If the collective is another one, servers differ in their number of ranks, or places in that of
@@ -82,17 +83,17 @@ fn root_of(tree: &PlaceTree) -> usize {
     tree.parent.iter().position(Option::is_none).expect("a tree has a root")
 }
 
-/// The server that one at a distance, above 0, receives from: so much nearer.
+/// Returns how much nearer the server is that one at a distance, above 0, receives from.
 fn step_back(distance: usize) -> usize {
     1 << distance.ilog2()
 }
 
-/// One tree on its way into the schedule.
+/// Writes one tree into the schedule.
 struct Rail<'a> {
     builder: &'a mut ScheduleBuilder,
     servers: &'a [Vec<usize>],
     tree: &'a PlaceTree,
-    /// The tree's root, and so the place of its rail.
+    /// Names the tree's root, and so the place of its rail.
     root: usize,
     channel: usize,
     /// Chunks in a shard.
@@ -104,12 +105,12 @@ impl Rail<'_> {
         self.servers.len()
     }
 
-    /// The rank of the rail so many servers on.
+    /// Returns the rank of the rail `on` servers further on.
     fn rank(&self, server: usize, on: usize) -> usize {
         self.servers[(server + on) % self.length()][self.root]
     }
 
-    /// A lowering of the tree on a server, with so many chunks.
+    /// Returns a lowering of the tree on a server, with the tree's own number of chunks.
     fn on<'a>(&'a mut self, server: usize, tree: &'a RootedTree) -> Lowering<'a> {
         Lowering {
             builder: self.builder,
@@ -121,7 +122,7 @@ impl Rail<'_> {
         }
     }
 
-    /// The tree by places, for runs of so many chunks.
+    /// Returns the tree by places, for runs of `chunks` chunks.
     fn local(&self, chunks: u32) -> RootedTree {
         let channel = Channel::default();
         RootedTree { parent: self.tree.parent.clone(), chunks, channel }
@@ -132,7 +133,7 @@ impl Rail<'_> {
         self.tree.parent.len() == 1
     }
 
-    /// Each rank's shard along the rail, and from there to the ranks of each server.
+    /// Sends each rank's shard along the rail, and from there to the ranks of each server.
     fn all_gather(&mut self, start: u32) {
         let (length, count, channel) = (self.length(), self.tree.chunks, self.channel);
         let tree = self.local(count);
@@ -160,8 +161,8 @@ impl Rail<'_> {
         }
     }
 
-    /// The way of an all-gather back: the ranks of each server reduce to the rail, and servers along it
-    /// to the one whose shard it is.
+    /// Takes the way of an all-gather back. The ranks of each server reduce to the rail. Servers
+    /// along it reduce to the one whose shard it is.
     fn reduce_scatter(&mut self, start: u32) {
         let (length, count, channel) = (self.length(), self.tree.chunks, self.channel);
         let tree = self.local(count);
@@ -195,8 +196,9 @@ impl Rail<'_> {
         }
     }
 
-    /// Adds to what the rail's rank of a server has at `partial`, after `ready`, what it receives from
-    /// those behind it, the farthest first; returns where the sum is, and after which step.
+    /// Adds the runs that the rail's rank of a server receives to the data that it has at
+    /// `partial`, after `ready`. It receives from the ranks behind it, the farthest first. Returns
+    /// where the sum is, and after which step.
     fn add_all(
         &mut self,
         server: usize,
@@ -215,8 +217,8 @@ impl Rail<'_> {
         (partial, ready)
     }
 
-    /// Reduced on each server to the rail; every server reduces a run of it, and hands it to all others;
-    /// then sent out on each server.
+    /// Reduces the data on each server to the rail. Every server then reduces a run of it, and
+    /// hands it to all others. The result is sent out on each server.
     fn all_reduce(&mut self, start: u32) {
         let (length, count, channel) = (self.length(), self.tree.chunks, self.channel);
         let (tree, alone) = (self.local(count * length as u32), self.is_alone());
@@ -264,7 +266,7 @@ impl Rail<'_> {
                     reduced[server]
                 } else {
                     let from = self.rank(server, length - step_back(distance));
-                    // What was sent of it before is replaced.
+                    // This receive replaces a part that must have been sent before.
                     let replaced = sent[server * length + (length - distance)];
                     let after: Vec<StepId> = replaced.into_iter().collect();
                     let received =

@@ -1,7 +1,7 @@
-//! From trees, rings and paths between ranks to the steps of a schedule.
+//! Turns trees, rings and paths between ranks into the steps of a schedule.
 //!
-//! Every lowering appends a step after all those that it waits for, on this rank or another,
-//! or in lockstep around a ring, so that no schedule made here can deadlock.
+//! Every lowering appends a step after all those that it waits for. These are on this rank or
+//! another, or in lockstep around a ring. So no schedule made here can deadlock.
 
 pub mod equal_servers;
 pub mod parallel_trees;

@@ -29,7 +29,7 @@ pub fn schedule_of_parallel_trees(
 /// The same with the steps of rank 0 alone, as [`super::outline_of_rings`]: every rank does the like.
 ///
 /// # Panics
-/// As [`schedule_of_parallel_trees`].
+/// Fails as [`schedule_of_parallel_trees`] does.
 #[must_use]
 pub(in crate::collectives) fn outline_of_parallel_trees(
     name: &str,

@@ -9,14 +9,14 @@ use crate::collectives::schedule::{Channel, ChannelTransport, Schedule, Slice};
 pub struct RankPath {
     /// The ranks in order; the first has the data, the last gets it.
     pub ranks: Vec<usize>,
-    /// How many chunks of the shard go this way.
+    /// Counts the chunks of the shard that go this way.
     pub chunks: u32,
     /// Names the channel: blocks of different channels work side by side.
     pub channel: usize,
 }
 
-/// The scatter, gather or all-to-all whose shards take these paths; those of one pair share its
-/// shard in order.
+/// Returns the scatter, gather or all-to-all whose shards take these paths. The paths of one pair
+/// share its shard in order.
 ///
 /// # Panics
 /// If the paths of some pair do not carry `chunks` chunks together, a path has one rank, or the
@@ -79,7 +79,8 @@ pub fn schedule_of_paths(
     builder.finish()
 }
 
-/// From the first rank of a way to its last, through the scratch buffers between.
+/// Forwards data from the first rank of a way to its last, which goes through the scratch buffers
+/// between.
 pub(super) fn forward(
     builder: &mut ScheduleBuilder,
     channel: usize,

@@ -1,7 +1,7 @@
 //! Collectives around rings, as NCCL runs them.
 //!
 //! On a ring every rank sends to the next and receives from the one before, in lockstep. An
-//! all-reduce cuts a ring's data into one run for each rank; a run is reduced once around and
+//! all-reduce cuts a ring's data into one run for each rank. A run is reduced once around and
 //! handed on once around, 2 (n - 1) hops in all (NCCL's `all_reduce.h`, ring).
 
 use std::ops::Range;
@@ -37,12 +37,13 @@ pub fn schedule_of_rings(
     written(name, collective, gpus, rings, |ring| 0..ring.order.len())
 }
 
-/// The same with the steps of rank 0 alone: every other rank has the blocks, and in the block of the same
-/// place takes as many steps of the same kinds with as many chunks each, elsewhere in its buffers.
-/// Around a long ring it is a small part of the whole, and says all that a time depends on.
+/// Returns the same with the steps of rank 0 alone. Every other rank has the same blocks. A block
+/// in the same place takes as many steps of the same kinds with as many chunks each, elsewhere in
+/// its buffers. Around a long ring the outline is a small part of the whole, and tells everything
+/// that a time depends on.
 ///
 /// # Panics
-/// As [`schedule_of_rings`].
+/// Fails as [`schedule_of_rings`] does.
 #[must_use]
 pub(in crate::collectives) fn outline_of_rings(
     name: &str,
@@ -77,7 +78,7 @@ pub(in crate::collectives) fn outline_of_rings(
     schedule
 }
 
-/// The schedule with the steps of the ranks at some positions of each ring.
+/// Returns the schedule with the steps of the ranks at some positions of each ring.
 fn written(
     name: &str,
     collective: Collective,
@@ -103,25 +104,25 @@ fn written(
     builder.finish()
 }
 
-/// One ring on its way into the schedule.
+/// Writes one ring into the schedule.
 struct Lowering<'a> {
     builder: &'a mut ScheduleBuilder,
     ring: &'a Ring,
     channel: usize,
-    /// The ring's first chunk in a shard.
+    /// Names the ring's first chunk in a shard.
     start: u32,
     /// Chunks in a shard.
     chunks: u32,
 }
 
 impl Lowering<'_> {
-    /// The rank at a position, counted around the ring in both directions.
+    /// Returns the rank at a position, counted around the ring in both directions.
     fn rank(&self, position: usize, back: usize) -> usize {
         let length = self.ring.order.len();
         self.ring.order[(position + 2 * length - back) % length]
     }
 
-    /// Before and after a position.
+    /// Returns the ranks before and after a position.
     fn ends(&self, position: usize) -> (usize, usize) {
         let next = (position + 1) % self.ring.order.len();
         (self.rank(position, 1), self.ring.order[next])

@@ -1,38 +1,37 @@
-//! An all-reduce across servers in three phases (Blink, figure 10).
+//! Writes an all-reduce across servers in three phases (Blink, figure 10).
 //!
-//! The data is cut into partitions. Each has one root on every server: the server's GPUs
-//! reduce to it, the roots of the partition exchange what they have, and each hands the
-//! result to its server's GPUs. Two roots send each other their partial results, in one
-//! round; more of them go around a ring, so that each sends 2 (S - 1) / S of the partition
-//! and not S - 1 times all of it.
+//! The data is cut into partitions, and each has one root on every server. The server's GPUs reduce
+//! to it. The roots of the partition exchange their partial results. Each hands the result to its
+//! server's GPUs. Two roots send each other their partial results, in one round. More of them go
+//! around a ring. So each sends 2 (S - 1) / S of the partition and not S - 1 times all of it.
 
 use super::tree::{Lowering, RootedTree, channel_for};
 use crate::collectives::schedule::builder::ScheduleBuilder;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{Channel, Schedule, Slice, StepId};
 
-/// One server's part in a partition.
+/// Describes one server's part in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalTree {
     /// The rank that has the server's partial result, and the whole result first.
     pub root: usize,
-    /// For each rank of the server the one nearer to the root; `None` for the root and for
-    /// the ranks of other servers.
+    /// Gives, for each rank of the server, the one nearer to the root. It is `None` for the root
+    /// and for the ranks of other servers.
     pub parent: Vec<Option<usize>>,
-    /// The links within the server.
+    /// Names the links within the server.
     pub channel: Channel,
 }
 
 /// A run of the data that has the same roots and trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// The tree of each server, in the same order for every partition.
+    /// Holds the tree of each server, in the same order for every partition.
     pub servers: Vec<LocalTree>,
-    /// How many chunks: with more than two servers a multiple of their number.
+    /// Counts the chunks: with more than two servers a multiple of their number.
     pub chunks: u32,
 }
 
-/// The schedule of an all-reduce by partitions, each with its run of the data.
+/// Returns the schedule of an all-reduce by partitions, each with its run of the data.
 ///
 /// # Panics
 /// If there are more than two servers and a partition's chunks are no multiple of their
@@ -59,7 +58,7 @@ pub fn schedule_of_partitions(name: &str, gpus: &[usize], partitions: &[Partitio
 
 impl LocalTree {
     fn tree(&self) -> RootedTree {
-        // What a run carries is said when it is lowered.
+        // The lowering of a run says how many chunks it carries.
         RootedTree { parent: self.parent.clone(), chunks: 0, channel: self.channel.clone() }
     }
 }
@@ -72,7 +71,7 @@ struct Whole {
     ready: Option<StepId>,
 }
 
-/// What a root has of its own server: where, and after which step.
+/// Holds a root's partial result from its own server: where it is, and after which step.
 #[derive(Debug, Clone, Copy)]
 struct Partial {
     place: Slice,
@@ -85,7 +84,7 @@ impl Partial {
     }
 }
 
-/// One partition on its way into the schedule.
+/// Writes one partition into the schedule.
 struct Phases<'a> {
     builder: &'a mut ScheduleBuilder,
     partition: &'a Partition,
@@ -152,7 +151,7 @@ impl Phases<'_> {
         ends.into_iter().zip(partial).zip(sent).map(receive).collect()
     }
 
-    /// The second phase of more servers: a ring of the roots, a run for each.
+    /// Writes the second phase of more servers: a ring of the roots, a run for each.
     fn around(&mut self, partial: &[Partial]) -> Vec<Vec<Whole>> {
         let (channel, length) = (self.channels[0], partial.len());
         let count = self.partition.chunks / length as u32;
@@ -187,7 +186,7 @@ impl Phases<'_> {
         whole
     }
 
-    /// The third phase.
+    /// Writes the third phase.
     fn broadcast(&mut self, server: usize, run: Whole) {
         let (root, channel) = (self.root(server), self.channels[server]);
         self.trees[server].chunks = run.count;

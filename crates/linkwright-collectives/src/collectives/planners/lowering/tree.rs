@@ -1,9 +1,9 @@
-//! Collectives along spanning trees.
+//! Writes collectives along spanning trees.
 //!
 //! A set of weighted trees cuts the data into runs of chunks, one for each tree. Broadcast and
-//! all-gather go down their trees, reduce and reduce-scatter up, an all-reduce up and then
-//! down, gather and scatter along the path between each rank and the root. Trees keep to
-//! channels of their own as far as there are channels.
+//! all-gather go down their trees, reduce and reduce-scatter up, an all-reduce up and then down.
+//! Gather and scatter go along the path between each rank and the root. Trees keep to channels of
+//! their own as far as there are channels.
 
 use super::path::forward;
 use crate::collectives::schedule::builder::ScheduleBuilder;
@@ -11,13 +11,13 @@ use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{Channel, Schedule, Slice, StepId};
 use serde::{Deserialize, Serialize};
 
-/// NCCL's largest number of channels (`MAXCHANNELS`), which executors of its kind share.
+/// Gives NCCL's largest number of channels (`MAXCHANNELS`), which executors of its kind share.
 pub const MAX_CHANNELS: usize = 32;
 
-/// A spanning tree of the ranks and its part of the data.
+/// Holds a spanning tree of the ranks and its part of the data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootedTree {
-    /// For each rank the one nearer to the root; `None` for the root alone.
+    /// Gives, for each rank, the one nearer to the root; `None` for the root alone.
     pub parent: Vec<Option<usize>>,
     /// How many chunks of a shard it carries.
     pub chunks: u32,
@@ -26,7 +26,7 @@ pub struct RootedTree {
 }
 
 impl RootedTree {
-    /// The rank without a parent.
+    /// Returns the rank without a parent.
     ///
     /// # Panics
     /// If every rank has one: a tree is not a cycle.
@@ -35,7 +35,7 @@ impl RootedTree {
         self.parent.iter().position(Option::is_none).expect("a tree has a root")
     }
 
-    /// For each rank the ranks below it, in rising order.
+    /// Returns, for each rank, the ranks below it, in rising order.
     #[must_use]
     pub fn children(&self) -> Vec<Vec<usize>> {
         let mut children = vec![Vec::new(); self.parent.len()];
@@ -47,13 +47,13 @@ impl RootedTree {
         children
     }
 
-    /// The ranks from the root outwards, level by level.
+    /// Lists the ranks from the root outwards, level by level.
     #[must_use]
     pub fn outward(&self) -> Vec<usize> {
         self.outward_from(self.root())
     }
 
-    /// A rank and those below it, level by level.
+    /// Lists a rank and those below it, level by level.
     fn outward_from(&self, top: usize) -> Vec<usize> {
         let children = self.children();
         let mut order = vec![top];
@@ -77,7 +77,7 @@ impl RootedTree {
         depth.into_iter().max().unwrap_or(0)
     }
 
-    /// The ranks from one to the root, both included.
+    /// Lists the ranks from one to the root, both included.
     fn path_to_root(&self, rank: usize) -> Vec<usize> {
         std::iter::successors(Some(rank), |at| self.parent[*at]).collect()
     }
@@ -85,8 +85,8 @@ impl RootedTree {
 
 /// The schedule that moves each tree's run of chunks along it.
 ///
-/// A collective with one root takes trees with that root; all-gather and reduce-scatter take,
-/// for every rank, trees rooted there that carry its shard; an all-reduce takes any trees.
+/// A collective with one root takes trees with that root. All-gather and reduce-scatter take, for
+/// every rank, trees rooted there that carry its shard. An all-reduce takes any trees.
 ///
 /// # Panics
 /// If the trees of a shard do not carry the same number of chunks, or the collective is
@@ -150,7 +150,7 @@ pub(super) fn channel_for(
     builder.channel(tree.channel.clone())
 }
 
-/// One tree on its way into the schedule.
+/// Writes one tree into the schedule.
 pub(super) struct Lowering<'a> {
     pub(super) builder: &'a mut ScheduleBuilder,
     pub(super) tree: &'a RootedTree,
@@ -164,7 +164,7 @@ pub(super) struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    /// The rank of a vertex.
+    /// Returns the rank of a vertex.
     fn rank(&self, vertex: usize) -> usize {
         self.ranks.map_or(vertex, |ranks| ranks[vertex])
     }
@@ -200,7 +200,7 @@ impl Lowering<'_> {
         self.distribute(place, place, reduced);
     }
 
-    /// Every rank's shard to the root, nearest first.
+    /// Sends every rank's shard to the root, nearest first.
     fn gather(&mut self, start: u32) {
         let (root, count) = (self.root, self.tree.chunks);
         let place = |rank: usize| Slice::output(rank as u32 * self.chunks + start);
@@ -213,7 +213,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The root's shards to every rank, farthest first, so that long paths start early.
+    /// Sends the root's shards to every rank, farthest first, so that long paths start early.
     fn scatter(&mut self, start: u32) {
         let (root, count) = (self.root, self.tree.chunks);
         let shard = |rank: usize| Slice::input(rank as u32 * self.chunks + start);
@@ -241,7 +241,7 @@ impl Lowering<'_> {
         self.tree.children().into_iter().enumerate().map(room).collect()
     }
 
-    /// From the root's `source`, after `ready`, to `place` on every other rank.
+    /// Sends from the root's `source`, after `ready`, to `place` on every other rank.
     pub(super) fn distribute(&mut self, source: Slice, place: Slice, ready: Option<StepId>) {
         let (channel, count, root) = (self.channel, self.tree.chunks, self.root);
         let children = self.tree.children();

@@ -148,12 +148,12 @@ impl MpiAlgorithm {
 
     /// Chooses one for a collective of this many ranks and this size where nothing else is asked.
     ///
-    /// Broadcast, reduce and small all-reduce: binary trees, as TraceR. All-to-all: Bruck up
-    /// to 512 B a pair, as TraceR, else blocks of 32 messages, as TraceR does where the parts
-    /// differ. All-gather: Bruck up to 163,840 B in all, else the ring, as TraceR. All-reduce
-    /// above 2 KiB: recursive halving; reduce-scatter: recursive halving below 512 KiB, else the
-    /// ring; gather and scatter: binomial trees; scan: recursive doubling, all as MPICH. Barrier:
-    /// dissemination.
+    /// Broadcast, reduce and small all-reduce take binary trees, as TraceR. All-to-all takes Bruck
+    /// up to 512 B a pair, as TraceR. Above it takes blocks of 32 messages, as TraceR does where
+    /// the parts differ. All-gather takes Bruck up to 163,840 B in all, else the ring, as TraceR.
+    /// The others follow MPICH. All-reduce above 2 KiB takes recursive halving. Reduce-scatter
+    /// takes recursive halving below 512 KiB, else the ring. Gather and scatter take binomial
+    /// trees, and scan recursive doubling. Barrier takes dissemination.
     #[must_use]
     pub fn default_for(kind: CollectiveKind, ranks: u32, size: Bytes) -> Self {
         match kind {

@@ -56,7 +56,8 @@ impl Source {
         (0..self.levels()).map(|bit| ways(self.ranks, bit)).max().unwrap_or(0)
     }
 
-    /// Scratch of [`Source::all_to_all_bruck`]: a part for each way, a message out and one in.
+    /// Returns the scratch of [`Source::all_to_all_bruck`]: a part for each way, a message out and
+    /// one in.
     pub(super) fn bruck_scratch(&self) -> u32 {
         self.ranks + 2 * self.most_ways()
     }
@@ -100,8 +101,9 @@ impl Source {
         }
     }
 
-    /// One partner after another: by exclusive or where ranks are a power of two, so that pairs
-    /// exchange; else to the one so far ahead and from the one so far behind.
+    /// Writes one partner after another. Where the number of ranks is a power of two, partners are
+    /// found by exclusive or, so that pairs exchange. Otherwise step N sends to the rank N ahead
+    /// and receives from the rank N behind.
     pub(super) fn all_to_all_pairwise(&self, me: u32, number: u32, group: &mut Group) {
         let step = number + 1;
         let (to, from) = if self.ranks.is_power_of_two() {

@@ -1,9 +1,10 @@
-//! Recursive doubling and halving for any number of ranks.
+//! Does recursive doubling and halving for any number of ranks.
 //!
-//! Where ranks are no power of two, the surplus is folded in first: of the first pairs of
-//! ranks, the even one hands its vector to the odd one and gets its result back in the end
-//! (Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in
-//! MPICH", 2005). The others count anew, and so do the runs of blocks that they stand for.
+//! Where the number of ranks is no power of two, the surplus is folded in first. In each of the
+//! first pairs of ranks, the even one hands its vector to the odd one. It gets the result back in
+//! the end. The source is Thakur, Rabenseifner, Gropp, "Optimization of collective communication
+//! operations in MPICH", 2005. The others count anew, and so do the runs of blocks that they stand
+//! for.
 
 use std::ops::Range;
 
@@ -39,20 +40,20 @@ impl Fold {
         if number < self.pairs { 2 * number + 1 } else { number + self.pairs }
     }
 
-    /// The blocks that this many numbers from one on stand for.
+    /// Returns the blocks that this many numbers from one on stand for.
     fn blocks(self, number: u32, count: u32) -> Range<u32> {
         let start = |number: u32| number + number.min(self.pairs);
         start(number)..start(number + count)
     }
 
-    /// A rank's half of a run of twice this many numbers, and its partner's.
+    /// Returns a rank's half of a run of twice this many numbers, and its partner's.
     fn halves(self, me: u32, half: u32) -> (Range<u32>, Range<u32>) {
         let start = me / half * half;
         (self.blocks(start, half), self.blocks(start ^ half, half))
     }
 }
 
-/// What happens in a group.
+/// Names the work of a group.
 enum Stage {
     Fold,
     Double(u32),
@@ -71,7 +72,8 @@ impl Source {
         2 + middles * self.folded_levels()
     }
 
-    /// Where a rank works: on the whole vector, of which a reduce-scatter puts out a shard.
+    /// Returns the place where a rank works. It is the whole vector, and a reduce-scatter puts out
+    /// a shard of it.
     fn work(&self, offset: u32) -> Slice {
         match self.kind {
             CollectiveKind::ReduceScatter => Slice::scratch(offset),
@@ -79,12 +81,12 @@ impl Source {
         }
     }
 
-    /// The whole vector in blocks, or in one.
+    /// Returns the whole vector in blocks, or in one.
     fn blocks_of_vector(&self) -> Range<u32> {
         0..if self.kind == CollectiveKind::ReduceScatter { self.ranks } else { self.blocks }
     }
 
-    /// All-reduce by exchanges of whole vectors.
+    /// Does an all-reduce by exchanges of whole vectors.
     pub(super) fn all_reduce_doubling(&self, me: u32, number: u32, group: &mut Group) {
         let levels = self.folded_levels();
         let stage = match number {
@@ -133,7 +135,7 @@ impl Source {
         }
     }
 
-    /// Reduce-scatter by halving.
+    /// Does a reduce-scatter by halving.
     pub(super) fn reduce_scatter_halving(&self, me: u32, number: u32, group: &mut Group) {
         let fold = Fold::new(self.ranks);
         match (number, fold.number(me)) {
@@ -179,7 +181,7 @@ impl Source {
         }
     }
 
-    /// Halves the run that a rank sums, down to its own blocks.
+    /// Cuts the run that a rank sums in halves, down to its own blocks.
     fn halve(&self, fold: Fold, own: u32, phase: u32, group: &mut Group) {
         let half = fold.power >> (phase + 1);
         let (kept, given) = fold.halves(own, half);

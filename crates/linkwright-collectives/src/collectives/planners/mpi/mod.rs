@@ -1,11 +1,11 @@
-//! MPI's algorithms, as rules that yield each rank's steps.
+//! Holds MPI's algorithms, as rules that yield each rank's steps.
 //!
-//! They know nothing of the machine: only how many ranks there are, which of them is the root, and
-//! which rank asks. What is sent follows MPI implementations; the defaults
-//! ([`MpiAlgorithm::default_for`]) follow TraceR, the replay tool of Bhowmik et al., "A Simulation Study
-//! of Hardware Parameters for Future GPU-based HPC Platforms" (IPCCC 2021), and MPICH where TraceR
-//! is silent. No algorithm depends on buffering. The time of reductions and local copies is left
-//! out.
+//! They know nothing of the machine. They know only how many ranks there are, which of them is the
+//! root, and which rank asks. The messages follow MPI implementations. The defaults
+//! ([`MpiAlgorithm::default_for`]) follow TraceR, and MPICH where TraceR is silent. TraceR is the
+//! replay tool of Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based
+//! HPC Platforms" (IPCCC 2021). No algorithm depends on buffering. The time of reductions and local
+//! copies is left out.
 
 mod algorithm;
 mod exchange;
@@ -36,7 +36,7 @@ const ONE: Range<u32> = 0..1;
 /// a group has whole.
 const OPERATIONS_AT_ONCE: u32 = 64;
 
-/// One collective by one algorithm.
+/// Describes one collective by one algorithm.
 ///
 /// ```
 /// use linkwright_collectives::collectives::messages::program;
@@ -60,7 +60,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// That of so many ranks; `root` is ignored where the collective has none.
+    /// Makes the collective of `ranks` ranks. `root` is ignored where the collective has none.
     ///
     /// # Errors
     /// An algorithm that does not perform the collective, no ranks, and a root that is none of them.
@@ -193,17 +193,18 @@ impl ScheduleSource for Source {
 }
 
 impl MpiAlgorithm {
-    /// The rule of a call and how much each rank contributes.
+    /// Returns the rule of a call and how much each rank contributes.
     fn source(self, call: &CollectiveCall) -> (Source, Bytes) {
         let CollectiveCall { kind, ranks, root, size, .. } = *call;
         let source = Source::new(kind, self, ranks, root);
         (source.expect("a call names places of its communicator, and what performs it"), size)
     }
 
-    /// What one rank does in a collective that the algorithm performs.
+    /// Returns the steps of one rank in a collective that the algorithm performs.
     ///
     /// # Panics
-    /// For another collective, and for places outside the communicator.
+    /// Panics for another collective, and for places outside the communicator, which it does not
+    /// know.
     #[must_use]
     pub fn lower(self, call: &CollectiveCall) -> RankProgram {
         let (source, size) = self.source(call);
@@ -213,7 +214,7 @@ impl MpiAlgorithm {
     /// A part of it, as [`Lowering::part`] says.
     ///
     /// # Panics
-    /// As [`MpiAlgorithm::lower`].
+    /// Panics as [`MpiAlgorithm::lower`] does.
     #[must_use]
     pub fn part(self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
         let (source, size) = self.source(call);
@@ -221,7 +222,7 @@ impl MpiAlgorithm {
     }
 }
 
-/// Every collective by its default algorithm.
+/// Lowers every collective with its default algorithm, which needs no choice.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ByDefault;
 

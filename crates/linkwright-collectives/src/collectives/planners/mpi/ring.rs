@@ -1,4 +1,4 @@
-//! Neighbours in a ring or a chain: reduce-scatter, all-gather and scan.
+//! Sends between neighbours in a ring or a chain: reduce-scatter, all-gather and scan.
 
 use super::{ONE, Source};
 use crate::collectives::schedule::Slice;
@@ -6,12 +6,12 @@ use crate::collectives::schedule::source::Group;
 use crate::program::CollectiveKind;
 
 impl Source {
-    /// The block this many before one, around the first.
+    /// Returns the block this many before one, around the first.
     fn block_before(&self, of: u32, by: u32) -> u32 {
         (of + (self.ranks - by % self.ranks)) % self.ranks
     }
 
-    /// The neighbours before and behind a rank.
+    /// Returns the neighbours before and behind a rank.
     fn neighbours(&self, me: u32) -> (u32, u32) {
         (self.block_before(me, 1), (me + 1) % self.ranks)
     }
@@ -37,7 +37,7 @@ impl Source {
         group.send(right, source, 1, sent..sent + 1);
     }
 
-    /// Each rank's block travels once around.
+    /// Sends each rank's block once around.
     pub(super) fn ring_all_gather(&self, me: u32, phase: u32, group: &mut Group) {
         let (left, right) = self.neighbours(me);
         let block = |by: u32| self.block_before(me, by);

@@ -1,6 +1,6 @@
-//! The one suite that every algorithm passes: written down for 1 to 33 ranks it checks, and
-//! executed it gives what the collective promises; its messages match, nothing deadlocks without
-//! buffering, and messages and bytes are those that theory says.
+//! Tests every algorithm with one suite. Written down for 1 to 33 ranks, it passes the check, and
+//! executed it gives the result that the collective promises. Its messages match, and nothing
+//! deadlocks without buffering. The numbers of messages and bytes are those of theory.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn written(source: &Source) -> Schedule {
     materialise(source, "mpi", &gpus, Channel::default()).expect("not too many")
 }
 
-/// A message by source, destination and tag, with its size.
+/// Names a message by source, destination and tag, with its size.
 type Envelope = ((u32, u32, u32), Bytes);
 
 fn envelope(me: u32, operation: &Operation) -> Option<(bool, Envelope)> {

@@ -24,7 +24,7 @@ fn index(of: &Source, number: u32) -> u32 {
     ((u64::from(number) + u64::from(of.root)) % u64::from(of.ranks)) as u32
 }
 
-/// The numbers of a heap's children.
+/// Returns the numbers of a heap's children.
 fn children(ranks: u32, me: u32) -> impl Iterator<Item = u32> {
     [1, 2]
         .into_iter()
@@ -32,7 +32,8 @@ fn children(ranks: u32, me: u32) -> impl Iterator<Item = u32> {
         .filter_map(move |child| u32::try_from(child).ok().filter(|child| *child < ranks))
 }
 
-/// The bits of a binomial tree's children: those below the lowest of the number itself.
+/// Returns a binomial tree's child at a bit. Children have the bits below the lowest of the number
+/// itself.
 fn child_at(ranks: u32, me: u32, bit: u32) -> Option<u32> {
     let is_below = me == 0 || bit < me.trailing_zeros();
     let child = u64::from(me) + (1_u64 << bit);
@@ -43,13 +44,13 @@ fn parent_at(me: u32, bit: u32) -> Option<u32> {
     (me > 0 && bit == me.trailing_zeros()).then(|| me & (me - 1))
 }
 
-/// How many ranks stand in a binomial tree from a rank on downwards.
+/// Counts the ranks that stand in a binomial tree from a rank on downwards.
 fn subtree(ranks: u32, me: u32) -> u32 {
     if me == 0 { ranks } else { (1 << me.trailing_zeros()).min(ranks - me) }
 }
 
 impl Source {
-    /// What a rank of this number sums, and where.
+    /// Returns the data that a rank of this number sums, and where.
     fn sums(&self, me: u32, has_children: bool) -> Sums {
         let at = match self.kind {
             CollectiveKind::Reduce if me > 0 => Slice::scratch(0),
@@ -64,7 +65,7 @@ impl Source {
         if from_input { Slice::input(0) } else { Slice::output(0) }
     }
 
-    /// The data of a vector, and none for a barrier.
+    /// Returns the data of a vector, and none for a barrier.
     fn vector(&self) -> Range<u32> {
         if self.kind == CollectiveKind::Barrier { 0..0 } else { ONE }
     }
@@ -134,14 +135,14 @@ impl Source {
         }
     }
 
-    /// The shards of the ranks below an edge of a binomial tree.
+    /// Returns the shards of the ranks below an edge of a binomial tree.
     fn shards_below(&self, child: u32) -> (Range<u32>, u32) {
         let (first, count) = (index(self, child), subtree(self.ranks, child));
         (first..first + count, count)
     }
 
-    /// Scratch of a gather or scatter along a binomial tree: what a rank holds for those below it,
-    /// and with the root a run of shards that goes around the last.
+    /// Returns the scratch of a gather or scatter along a binomial tree. A rank holds shards for
+    /// the ranks below it. With the root, it also holds a run of shards that goes around the last.
     pub(super) fn binomial_scratch(&self, me: u32) -> u32 {
         let me = number(self, me);
         if me > 0 {
@@ -153,8 +154,8 @@ impl Source {
         children.filter_map(around).map(|(_, count)| count).max().unwrap_or(0)
     }
 
-    /// Shards up a binomial tree: a rank holds those of the ranks below it in the order of their
-    /// numbers, the root all in its output.
+    /// Sends shards up a binomial tree. A rank holds the shards of the ranks below it in the order
+    /// of their numbers. The root holds all in its output.
     pub(super) fn binomial_gather(&self, me: u32, bit: u32, group: &mut Group) {
         let place = me;
         let me = number(self, me);
@@ -183,7 +184,7 @@ impl Source {
         }
     }
 
-    /// Shards down a binomial tree, from the root's input.
+    /// Sends shards down a binomial tree, from the root's input.
     pub(super) fn binomial_scatter(&self, me: u32, step: u32, group: &mut Group) {
         let place = me;
         let (me, bit) = (number(self, me), self.levels() - 1 - step);
@@ -214,7 +215,7 @@ impl Source {
         }
     }
 
-    /// Each rank straight to the root.
+    /// Sends from each rank straight to the root.
     pub(super) fn linear_gather(&self, me: u32, group: &mut Group) {
         if me != self.root {
             group.send(self.root, Slice::input(0), 1, me..me + 1);
@@ -226,7 +227,7 @@ impl Source {
         }
     }
 
-    /// The root straight to each rank.
+    /// Sends from the root straight to each rank.
     pub(super) fn linear_scatter(&self, me: u32, group: &mut Group) {
         if me != self.root {
             group.receive(self.root, Slice::output(0), 1, me..me + 1);

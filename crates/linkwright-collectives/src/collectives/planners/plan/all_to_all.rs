@@ -1,10 +1,10 @@
-//! All-to-all as a flow of many commodities at once.
+//! Plans an all-to-all as a flow of many commodities at once, which takes the links together.
 //!
-//! Every rank sends every other one shard. Where links join the GPUs directly, a linear
-//! programme finds the largest rate at which all shards flow together, passing through other
-//! GPUs of the job where that helps (maximum concurrent flow; Shahrokhi and Matula, J. ACM 37,
-//! 1990), and its flows are taken apart into paths. Where switches join them, every shard takes
-//! the switches, and the rate is right where some GPU's links are full.
+//! Every rank sends every other one shard. Where links join the GPUs directly, a linear programme
+//! finds the largest rate at which all shards flow together. They pass through other GPUs of the
+//! job where that helps (maximum concurrent flow; Shahrokhi and Matula, J. ACM 37, 1990). The flows
+//! are then taken apart into paths. Where switches join the GPUs, every shard takes the switches.
+//! The rate is right where some GPU's links are full.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
@@ -16,7 +16,7 @@ use crate::units::Bandwidth;
 /// The finest cut of a shard that is tried for exact proportions.
 const FINEST: u32 = 64;
 
-/// What is below this part of a shard is rounding of the linear programme.
+/// A smaller part of a shard than this is rounding of the linear programme.
 const NEGLIGIBLE: f64 = 1e-6;
 
 /// Paths for every pair, the chunks of a shard, and the largest rate, B/s of the size, where
@@ -40,7 +40,7 @@ pub(super) fn paths(
     let mut shares = Vec::new();
     for source in 0..ranks {
         let mut left = flows.of_source(source);
-        // Near ranks first: what passes through them is then left for those beyond.
+        // Near ranks come first: the flow that passes through them is then left for those beyond.
         for to in (1..ranks).map(|step| (source + step) % ranks) {
             shares.extend(peel(&mut left, ranks, (source, to), flows.rate));
         }
@@ -62,8 +62,8 @@ pub(super) fn is_full(graph: &LinkGraph, rate: Bandwidth) -> bool {
     })
 }
 
-/// The largest rate without the linear programme's rounding: what the schedule reaches, in whole
-/// chunks and so exactly, where the two are one.
+/// Returns the largest rate without the linear programme's rounding. Where the two are one, this is
+/// the rate that the schedule reaches, in whole chunks and so exactly.
 pub(super) fn exact(optimum: f64, reached: Bandwidth) -> Bandwidth {
     let same = (optimum - reached.0 as f64).abs() <= NEGLIGIBLE * optimum;
     if same { reached } else { Bandwidth(optimum.round() as u64) }
@@ -75,13 +75,13 @@ struct Share {
     part: f64,
 }
 
-/// The flow of each source over each arc, in units of the widest link.
+/// Holds the flow of each source over each arc, in units of the widest link.
 struct ConcurrentFlows {
     arcs: Vec<(usize, usize)>,
     flow: Vec<Vec<f64>>,
-    /// What every pair gets.
+    /// Gives the rate of every pair.
     rate: f64,
-    /// The widest link, B/s.
+    /// Gives the bandwidth of the widest link, B/s.
     unit: f64,
 }
 
@@ -147,7 +147,7 @@ fn peel(
         shares.push(Share { ranks: passed, part: narrowest });
         open -= narrowest;
     }
-    // What rounding left over goes with the rest.
+    // The part that rounding left over goes with the rest.
     if let Some(last) = shares.last_mut() {
         last.part += open;
     }
@@ -179,8 +179,8 @@ fn shortest_path(
     (!path.is_empty()).then_some(path)
 }
 
-/// The least number of chunks in which all parts are whole, or the finest cut with every
-/// pair's parts rounded so that they add up; and the chunks of each part.
+/// Returns the least number of chunks in which all parts are whole, and the chunks of each part.
+/// Else it returns the finest cut, with every pair's parts rounded so that they add up.
 fn whole_chunks(shares: &[Share]) -> (u32, Vec<u32>) {
     let whole = |chunks: &u32| {
         shares.iter().all(|share| {

@@ -1,11 +1,12 @@
 //! The fastest plan of all that there are, at one size.
 //!
-//! Every planner plans the collective for the size, with the protocol that it takes
-//! there, and is timed in the chunks that suit it; the fastest is taken, so that none of NCCL's
-//! algorithms is faster. Among more than [`MOST_TIMED`] GPUs no loser is played: plans that are made soon come
-//! first, and each other plan has a bound. Its busiest link and block need that long, and around a ring all
-//! hops follow one another. Where the bound is no less than the best so far, it is told in place of a time.
-//! Algorithms that take long to plan or to time are tried on [`MOST_TRIED`] GPUs and less.
+//! Every planner plans the collective for the size, with the protocol that it takes there. The plan
+//! is timed in the chunks that suit it. The fastest is taken, so that none of NCCL's algorithms is
+//! faster. Among more than [`MOST_TIMED`] GPUs no loser is played. Plans that are made soon come
+//! first, and each other plan has a bound. Its busiest link and block need that long, and around a
+//! ring all hops follow one another. Where the bound is no less than the best so far, it is told in
+//! place of a time. Algorithms that take long to plan or to time are tried on [`MOST_TRIED`] GPUs
+//! and less.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -44,21 +45,21 @@ const MOST_SECONDS: f64 = 0.1;
 /// The size for which a plan is the fastest where none is given.
 pub const ASSUMED_SIZE: Bytes = Bytes(64 << 20);
 
-/// What has become of an algorithm.
+/// Tells the outcome of an algorithm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Trial {
     /// Its plan's time with the protocol that is its fastest.
     Timed {
-        /// The protocol.
+        /// Names the protocol.
         protocol: Protocol,
         /// The longest run that a step moves.
         chunk: Bytes,
-        /// The time.
+        /// Gives the time.
         time: Picoseconds,
     },
     /// It was not played, since it takes at least this long, and another plan no longer.
     Hopeless {
-        /// The bound.
+        /// Gives the bound.
         least: Picoseconds,
     },
     /// It cannot do it, or was not tried, and why.
@@ -68,9 +69,9 @@ pub enum Trial {
 /// A planner and what has become of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// The planner's name.
+    /// Names the planner.
     pub algorithm: Cow<'static, str>,
-    /// What has become of it.
+    /// Tells its outcome.
     pub trial: Trial,
 }
 
@@ -78,9 +79,10 @@ pub struct Tried {
 pub type Planning<'a> =
     dyn Fn(&'static dyn Planner, Option<Picoseconds>) -> Result<Attempt, PlanError> + 'a;
 
-/// The fastest of what `plan` makes with each planner, whose protocol is that of its time, and what
-/// was tried: timed plans from the fastest on, then the others. With one protocol only where one is
-/// given. What `plan` has timed without a switch of peer access is not played again.
+/// Returns the fastest of the plans that `plan` makes with each planner, whose protocol is that of
+/// its time. Also returns the trials: timed plans from the fastest on, then the others. Where a
+/// protocol is given, only that one is tried. Plans that `plan` has timed without a switch of peer
+/// access are not played again.
 ///
 /// # Errors
 /// As [`fn@super::plan`]; that of the first planner where none has a plan.
@@ -106,7 +108,7 @@ impl AllCandidates {
     /// Losers are left out on few GPUs, too, and nothing is played twice.
     ///
     /// # Errors
-    /// As [`plan_fastest`].
+    /// Fails as [`plan_fastest`] does.
     pub fn fastest(
         &mut self,
         question: &Question<'_>,
@@ -142,7 +144,7 @@ struct Search<'a> {
     /// Whether what cannot be the fastest is left out.
     is_thrifty: bool,
     best: Option<Best>,
-    /// What packing knows of the links that it takes.
+    /// Holds the rate that packing knows of the links that it takes.
     optimum: Option<(LinkClass, Bandwidth)>,
 }
 
@@ -293,7 +295,7 @@ impl Search<'_> {
         self.protocol.map_or_else(|| planner.protocols().to_vec(), |only| vec![only])
     }
 
-    /// What a planner's plan takes at least: the hops that follow one another on its ring.
+    /// Returns the least time of a planner's plan: the hops that follow one another on its ring.
     fn least(&self, planner: &dyn Planner) -> Picoseconds {
         let Question { gpus, collective, .. } = *self.question;
         let wiring = self.question.wiring();

@@ -1,10 +1,10 @@
 //! Blink's own way to trees, beside which the exact packing stands (Wang et al. 2020).
 //!
-//! Multiplicative weights yield many candidate trees; an integer programme takes as many as fit
-//! with a weight of zero or one unit each; where that loses more than a twentieth of the
-//! optimum, weights may be fractions. An all-reduce runs to a root and back along the trees of
-//! that root's broadcast. On an NVSwitch every GPU has a one-hop tree. What Blink leaves out,
-//! all-gather and its like, is refused.
+//! Multiplicative weights yield many candidate trees. An integer programme takes as many as fit
+//! with a weight of zero or one unit each. Where that loses more than a twentieth of the optimum,
+//! weights may be fractions. An all-reduce runs to a root and back along the trees of that root's
+//! broadcast. On an NVSwitch every GPU has a one-hop tree. Blink leaves out all-gather and its
+//! like, and they are refused here.
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOptions, Variable};
 
@@ -32,7 +32,7 @@ use crate::collectives::schedule::{Channel, Protocol};
 /// How far the candidates may stay below the optimum.
 const EPSILON: f64 = 0.05;
 
-/// What the integer programme may lose before weights become fractions (Blink's threshold).
+/// Limits the loss of the integer programme before weights become fractions (Blink's threshold).
 const MOST_LOST: f64 = 0.05;
 
 /// How many candidates, the heaviest, the integer programme chooses from.
@@ -129,8 +129,8 @@ fn pack(
         let stars = stars(gpus.len(), collective.root());
         return Ok((stars.into_iter().map(star).collect(), None));
     }
-    // Links are as fast in one direction as in the other, so that the least cut, and with it
-    // the rate, is the same for every root that an all-reduce might take.
+    // Links are as fast in one direction as in the other. So the least cut, and with it the rate,
+    // is the same for every root that an all-reduce might take.
     let root = collective.root().unwrap_or(0);
     let (links, unit) = match class {
         LinkClass::Fabric => of_links(graph),
@@ -161,8 +161,8 @@ fn pack(
         channel: Channel::over(transport),
     };
     let trees = used.into_iter().zip(chunks).map(tree).collect();
-    // The two directions of a reduction and of what a tree carries on for others share links
-    // in ways that no cut of the broadcast bounds.
+    // The two directions of a reduction share links in ways that no cut of the broadcast bounds. So
+    // do the data that a tree carries on for others.
     let one_way = matches!(collective, Collective::Broadcast { .. } | Collective::Reduce { .. });
     Ok((trees, optimum.filter(|_| one_way)))
 }
@@ -200,7 +200,8 @@ fn of_routes(wiring: &Wiring, gpus: &[usize], classes: &[RouteClass]) -> (Routed
     (RoutedGraph { vertices: gpus.len(), arcs, capacities }, unit as f64)
 }
 
-/// The least of the maximum flows from the root to the other GPUs, B/s: the broadcast's rate.
+/// Returns the least of the maximum flows from the root to the other GPUs, B/s, which is the
+/// broadcast's rate.
 fn least_flow(graph: &LinkGraph, root: usize) -> f64 {
     let flow = |to: usize| {
         let mut network = FlowGraph::new(graph.devices.len());

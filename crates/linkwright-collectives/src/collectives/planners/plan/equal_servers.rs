@@ -1,28 +1,29 @@
-//! Plans on servers that are all alike: one of them is planned, and what goes between them.
+//! Plans on servers that are all alike: it plans one of them, and the traffic between them.
 //!
-//! **Which servers are alike.** A planner sees of a server the GPUs of the job on it, the fabric between
-//! these, and what each reaches of the network; servers of one template, with GPUs in the same places
-//! and as wide ports, have the same of each.
+//! **Which servers are alike.** A planner sees the GPUs of the job on a server and the fabric
+//! between these. It also sees the part of the network that each reaches. Servers of one template,
+//! with GPUs in the same places and as wide ports, have the same of each.
 //!
-//! **The quotient.** Of S such servers one is kept, with trees packed on its own links, from every place
-//! of it where every GPU is a root. Between servers data stays on its rail, the GPUs in one place of all servers, each with its
-//! own part B of the interfaces. An all-gather's rails carry each shard to every other server once, along
-//! trees that are the same from every server, so that each interface sends and receives S - 1
-//! shards; an all-reduce is one of each kind, a reduction and its way back; a broadcast cuts its data
-//! in one part for each rail and sends each half of it along one of two binary trees, in which
-//! each server passes two halves on at most.
+//! **The quotient.** One of S such servers is kept, with trees packed on its own links. They start
+//! from every place of it where every GPU is a root. Between servers data stays on its rail, the
+//! GPUs in one place of all servers, each with its own part B of the interfaces. An all-gather's
+//! rails carry each shard to every other server once. Their trees are the same from every server,
+//! so that each interface sends and receives S - 1 shards. An all-reduce is one of each kind, a
+//! reduction and its way back. A broadcast cuts its data in one part for each rail. It sends each
+//! half of a part along one of two binary trees, in which each server passes two halves on at most.
 //!
-//! **Why nothing is faster.** Let W be all GPUs of one server, of n / S GPUs, and B the sum of what
-//! enters it over the network. W is a set of the whole system, so its cut bounds every schedule
-//! there: n - n / S shards have to enter it in an all-gather, and leave it in a reduce-scatter; all data
-//! has to enter it in a broadcast from elsewhere. Of an all-reduce, every byte of the result is merged from S
-//! servers' parts and then brought to all of these, which makes 2 (S - 1) arrivals at servers, whose
-//! interfaces take in S B together. A plan of the quotient loads an interface with just that, since it
-//! sends nothing into a server twice: where one server's own trees carry as much, it attains the bound
-//! and is an optimum of the whole. Where they do not, the fabric is what binds, the bound proves
-//! nothing, and the whole is planned as servers that differ are, if it is small enough.
+//! **Why nothing is faster.** Let W be all GPUs of one server, of n / S GPUs. Let B be the
+//! bandwidth that enters it over the network. W is a set of the whole system, so its cut bounds
+//! every schedule there. In an all-gather n - n / S shards have to enter it, and in a
+//! reduce-scatter they have to leave it. In a broadcast from elsewhere all data has to enter it. In
+//! an all-reduce, every byte of the result is merged from S servers' parts and then brought to all
+//! of these. This makes 2 (S - 1) arrivals at servers, whose interfaces take in S B together. A
+//! plan of the quotient loads an interface with just that, since it sends nothing into a server
+//! twice. Where one server's own trees carry as much, the plan attains the bound and is an optimum
+//! of the whole. Where they do not, the fabric is the limit, and the bound proves nothing. Then the
+//! whole is planned as servers that differ are, if it is small enough.
 //!
-//! What it leaves out: interfaces that GPUs of a server share unequally, and PCIe beside the fabric.
+//! It leaves out interfaces that GPUs of a server share unequally, and PCIe beside the fabric.
 
 use std::borrow::Cow;
 
@@ -53,11 +54,11 @@ const AS_GOOD: f64 = 1.0 - 1e-4;
 
 /// Servers that are alike, and one of them.
 pub(super) struct EqualServers {
-    /// The ranks of each, in the order of their places.
+    /// Lists the ranks of each, in the order of their places.
     servers: Vec<Vec<usize>>,
     /// The fabric of one server, whose GPUs are its places; None where that has one GPU.
     fabric: Option<LinkGraph>,
-    /// What each place reaches of the network, B/s.
+    /// Gives the bandwidth of the network that each place reaches, B/s.
     rails: Vec<u64>,
 }
 
@@ -137,7 +138,7 @@ impl EqualServers {
         Ok(Some(Plan { schedule, algorithm, links, trees, rate, optimum, notes }))
     }
 
-    /// What no schedule passes, B/s of the size: see the module.
+    /// Returns a bound that no schedule passes, B/s of the size: see the module.
     fn bound(&self, collective: Collective) -> f64 {
         let entering: f64 = self.rails.iter().map(|rail| *rail as f64).sum();
         let servers = self.servers.len() as f64;
@@ -152,7 +153,7 @@ impl EqualServers {
         Channel::default()
     }
 
-    /// One server's trees from each of its places, and the chunks of each place.
+    /// Returns one server's trees from each of its places, and the chunks of each place.
     fn trees_of_every_place(
         &self,
         preference: Preference,
@@ -170,8 +171,9 @@ impl EqualServers {
         Ok((trees, chunks))
     }
 
-    /// Trees of all ranks for data that a root sends to all, or gets of all: on its own server the
-    /// server's trees from it, on the others those from the rail that the data comes over.
+    /// Returns trees of all ranks for data that a root sends to all, or gets from all. On its own
+    /// server they are the server's trees from the root. On the others they start at the rail that
+    /// the data comes over.
     fn trees_of_root(
         &self,
         root: usize,
@@ -250,7 +252,7 @@ impl EqualServers {
         parent
     }
 
-    /// Each shard by way of the GPU of its rail on the root's server.
+    /// Sends each shard by way of the GPU of its rail on the root's server.
     fn by_paths(
         &self,
         name: &str,
@@ -274,7 +276,8 @@ impl EqualServers {
     }
 }
 
-/// The bandwidth and latency of the links of each server's interfaces to the network, in their order.
+/// Returns the bandwidth and latency of the links of each server's interfaces to the network, in
+/// their order.
 fn ports(wiring: &Wiring) -> Vec<Vec<(u64, u64)>> {
     let mut ports: Vec<Vec<(u64, u64)>> = Vec::new();
     for wire in wiring.wires().iter().filter(|wire| wire.is_network()) {
@@ -289,8 +292,8 @@ fn ports(wiring: &Wiring) -> Vec<Vec<(u64, u64)>> {
     ports
 }
 
-/// The trees of the servers, by their distance from the root's: one for two servers, else two, in which
-/// the leaves of one pass on in the other.
+/// Returns the trees of the servers, by their distance from the root's. There is one for two
+/// servers, else two, in which the leaves of one pass on in the other.
 fn server_trees(servers: usize) -> Vec<Vec<Option<usize>>> {
     let first = binary_tree(servers);
     if servers < 3 {
@@ -310,7 +313,7 @@ fn server_trees(servers: usize) -> Vec<Vec<Option<usize>>> {
     vec![first, second]
 }
 
-/// Where each item's run ends, of so many parts.
+/// Returns where each item's run ends, among `parts` parts.
 fn ends<T>(items: &[(T, u64)], parts: u64) -> Vec<u64> {
     let whole: u128 = items.iter().map(|(_, weight)| u128::from(*weight)).sum();
     let end = |end: &mut u128, (_, weight): &(T, u64)| {

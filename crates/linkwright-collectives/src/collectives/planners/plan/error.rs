@@ -22,19 +22,19 @@ pub enum PlanError {
     UnknownRoot {
         /// Is the root.
         root: usize,
-        /// The largest rank.
+        /// Names the largest rank.
         last: usize,
     },
     /// The algorithm does not do this collective.
     Unsupported {
-        /// The algorithm.
+        /// Names the algorithm.
         algorithm: &'static str,
-        /// The collective.
+        /// Names the collective.
         collective: &'static str,
         /// Algorithms that do.
         remedy: Cow<'static, str>,
     },
-    /// Three phases among GPUs of one server.
+    /// Refuses three phases among GPUs of one server.
     OneServer,
     /// The GPUs are not on servers as an algorithm takes them.
     OtherServers {
@@ -51,26 +51,26 @@ pub enum PlanError {
     InSwitchOverHost,
     /// NVLink alone is wanted, and this NCCL would use PCIe.
     NoRing {
-        /// The algorithm.
+        /// Names the algorithm.
         algorithm: &'static str,
     },
     /// NVLink alone is wanted, and the algorithm would use PCIe between some of the GPUs.
     NotDirect {
-        /// The algorithm.
+        /// Names the algorithm.
         algorithm: &'static str,
     },
     /// A helper that cannot be one.
     Helper {
         /// Is the GPU.
         gpu: usize,
-        /// Why, in words that follow it.
+        /// Says why, in words that follow it.
         why: &'static str,
     },
-    /// Bandwidths with so little in common that exact weights leave 128 bits.
+    /// Refuses bandwidths with too small a common unit: exact weights leave 128 bits.
     TooFine,
-    /// A linear programme without an answer.
+    /// Tells of a linear programme without an answer.
     Unsolved,
-    /// A hybrid of unknown size.
+    /// Refuses a hybrid of unknown size.
     NoSize,
     /// More GPUs than a rule is written down for.
     #[error(transparent)]

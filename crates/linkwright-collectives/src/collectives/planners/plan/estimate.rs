@@ -5,8 +5,8 @@ use super::{MOST_PACKED, MOST_PACKED_AT_ONCE, Planner, Question};
 use crate::collectives::nccl::baselines::by_server;
 use crate::collectives::schedule::collective::Collective;
 
-/// What packing through 128 GPUs on 16 servers takes, in seconds of one core: measured on
-/// all-gathers and broadcasts, each of which packs twice, for few trees and for shallow ones.
+/// Gives the time of packing through 128 GPUs on 16 servers, in seconds of one core, for few trees
+/// and for shallow ones. It was measured on all-gathers and broadcasts. Each of these packs twice.
 const AT_128: f64 = 10.0;
 
 /// How the time grows with the number of GPUs: measured from 64 to 128.

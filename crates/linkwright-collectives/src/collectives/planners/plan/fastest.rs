@@ -1,10 +1,10 @@
 //! Of several plans with their protocols, the one that moves data of a size the fastest.
 //!
-//! Playing a plan costs far more than making it, since every length of chunks is played that may suit it.
-//! What cannot be the fastest by a proved bound is therefore not played: what its busiest link and its
-//! busiest block need. A plan whose bound leaves another the better waits until that one has been
-//! played; what is found is the same in any order. Where something else is known to be as fast as all bounds,
-//! nothing is played.
+//! Playing a plan costs far more than making it, since every length of chunks is played that may
+//! suit it. A plan whose proved bound shows that it cannot be the fastest is therefore not played.
+//! The bound is the time that its busiest link and its busiest block need. A plan whose bound
+//! leaves another the better waits until that one has been played. The result is the same in any
+//! order. Where another plan is known to be as fast as all bounds, nothing is played.
 
 use super::{Plan, PlanError};
 use crate::collectives::planners::link_graph::LinkClass;
@@ -19,8 +19,8 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 /// How near to what its links allow a plan must come for no other to be tried.
 const NEAR: f64 = 1.01;
 
-/// Data of less is moved sooner than bounds are worked out, among many GPUs blocks are too many to look at
-/// before it is their turn.
+/// Smaller data is moved sooner than bounds are worked out. Among many GPUs there are too many
+/// blocks to look at before it is their turn.
 const LEAST_BOUNDED: Bytes = Bytes(1 << 20);
 const MOST_BOUNDED: usize = 64;
 
@@ -48,10 +48,10 @@ impl Attempt {
     }
 }
 
-/// Of plans, each with the protocols that their executors have, the one that moves `size` the fastest,
-/// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
-/// links allow, no other plan is tried. Known times are not played again, nor is anything where all
-/// bounds are `within` or more, nor any way whose own bound is.
+/// Returns the plan that moves `size` the fastest, and how long it takes. Each plan comes with the
+/// protocols that its executors have. Among equals the first wins, with Simple before the others.
+/// Once one is near to the limit of the links, no other plan is tried. Known times are not played
+/// again. Nothing is played where all bounds are `within` or more, nor any way whose own bound is.
 pub(super) fn fastest_of(
     (plans, protocols): (&[Plan], &[Protocol]),
     wiring: &Wiring,
@@ -251,7 +251,7 @@ impl<'r> Search<'r> {
 /// A plan before the best one is taken where they are equal: its bound must be above by more than rounding.
 const EARLIER: f64 = 1.0 - 1e-9;
 
-/// What the busiest block of a schedule sends, in parts of the collective's size.
+/// Returns the data that the busiest block of a schedule sends, in parts of the collective's size.
 fn most_sent(schedule: &Schedule) -> f64 {
     let blocks = schedule.programs.iter().flat_map(|program| &program.blocks);
     let sent = blocks.map(|block| -> u64 {

@@ -13,8 +13,7 @@ pub(super) struct Ground {
     pub(super) is_whole: bool,
 }
 
-/// The graph that a plan on GPUs that have been checked stands on, and what a person should know
-/// of it.
+/// Returns the graph under a plan on GPUs that have been checked, and the notes on it for a person.
 pub(super) fn choose_links(
     wiring: &Wiring,
     gpus: &[usize],
@@ -56,7 +55,7 @@ pub(super) fn choose_links(
     }
 }
 
-/// What to say of the first server whose GPUs its fabric does not join.
+/// Returns the note on the first server whose GPUs its fabric does not join.
 fn apart_on_a_server(wiring: &Wiring, gpus: &[usize]) -> Option<String> {
     let servers = by_server(wiring, gpus);
     let mut servers = servers.iter().filter(|ranks| ranks.len() > 1);

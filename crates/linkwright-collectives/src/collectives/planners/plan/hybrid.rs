@@ -1,12 +1,12 @@
-//! NVLink and PCIe side by side (Blink, "hybrid communication").
+//! Uses NVLink and PCIe side by side (Blink, "hybrid communication").
 //!
 //! A transfer goes over PCIe only while peer access is off, and switching it takes T_dpa. The
 //! data is cut in two such that both ends come at once, `T_PCIe + T_dpa = T_NVL`:
 //!
-//! `D_PCIe = (D BW_PCIe - T_dpa BW_PCIe BW_NVL) / (BW_PCIe + BW_NVL)`
+//! The part is `D_PCIe = (D BW_PCIe - T_dpa BW_PCIe BW_NVL) / (BW_PCIe + BW_NVL)`
 //!
-//! where the bandwidths are what the plan over each class reaches with long data. What it
-//! leaves out: the time that trees take to fill, which is longer over PCIe.
+//! where the bandwidths are those that the plan over each class reaches with long data. It leaves
+//! out the time that trees take to fill, which is longer over PCIe.
 
 use std::borrow::Cow;
 
@@ -24,9 +24,9 @@ use crate::collectives::schedule::collective::Collective;
 /// How finely the data is cut in two.
 const PARTS: f64 = 1_024.0;
 
-/// What switching peer access off is taken to cost where nobody measured it: 0.25 ms for every
-/// other GPU of the job. The figure is assumed; that it grows with the number of GPUs is
-/// Blink's observation, since every GPU switches its access to each of the others.
+/// Returns the assumed cost of switching peer access off where nobody measured it: 0.25 ms for
+/// every other GPU of the job. The figure is assumed. Blink observed that it grows with the number
+/// of GPUs, since every GPU switches its access to each of the others.
 #[must_use]
 pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
     Picoseconds(gpus.saturating_sub(1) as u64 * 250_000_000)
@@ -34,11 +34,11 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 
 /// Plans a collective of `size` bytes (as nccl-tests counts them) over NVLink and PCIe at once.
 ///
-/// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be
-/// done in time; where NVLink does not join them, or each pair for one-hop, the plan is
-/// [`plan_for_size`](super::plan_for_size)'s own choice. Across servers it takes all links at once, PCIe beside NVLink
-/// on the same GPUs included, without T_dpa. The times
-/// hold when `peer_access_switch` is also the timing's
+/// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be done
+/// in time. Where NVLink does not join them, or each pair for one-hop, the plan is
+/// [`plan_for_size`](super::plan_for_size)'s own choice. Across servers it takes all links at once,
+/// PCIe beside NVLink on the same GPUs included, without T_dpa. The times hold when
+/// `peer_access_switch` is also the timing's
 /// ([`NcclProtocol::peer_access_switch`](crate::collectives::schedule::time::NcclProtocol)).
 ///
 /// # Errors
@@ -123,8 +123,8 @@ pub fn plan_hybrid(
     all_over_fabric(format!("{size} is no faster with PCIe's help; all data goes over NVLink"))
 }
 
-/// The trees of both plans, by root where each root has its own shard, with chunks such that
-/// about `part` of the data goes over the second one's.
+/// Returns the trees of both plans, by root where each root has its own shard. Their chunks send
+/// about `part` of the data over the second one's.
 fn merged(fabric: &Plan, host: &Plan, part: f64) -> Vec<RootedTree> {
     let collective = fabric.schedule.collective;
     let per_root = matches!(collective, Collective::AllGather | Collective::ReduceScatter);

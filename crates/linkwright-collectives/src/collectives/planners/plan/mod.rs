@@ -1,9 +1,9 @@
-//! From a job's GPUs and a collective to a schedule.
+//! Leads from a job's GPUs and a collective to a schedule.
 //!
-//! [`plan`] asks a [`Planner`], which takes the links that the job was given ([`link_graph`]),
-//! chooses trees, rings or paths, and lowers them. The rate that it reports is what the schedule
-//! reaches of the links' peak in the limit of long data; [`Plan::optimum`] is what no schedule of its
-//! kind could pass.
+//! [`plan`] asks a [`Planner`]. This takes the links that the job was given ([`link_graph`]),
+//! chooses trees, rings or paths, and lowers them. The reported rate is the share of the links'
+//! peak that the schedule reaches in the limit of long data. No schedule of its kind could pass
+//! [`Plan::optimum`].
 //!
 //! [`link_graph`]: crate::collectives::planners::link_graph
 
@@ -68,30 +68,31 @@ use crate::collectives::schedule::time::TimeError;
 use crate::system::{System, Wiring};
 use crate::units::Bandwidth;
 
-/// The most GPUs on several servers through which the trees of an all-reduce are packed at
-/// once; beyond, they are packed on each server and exchanged between them.
+/// Limits the GPUs on several servers through which the trees of an all-reduce are packed at once.
+/// Above it, they are packed on each server and exchanged between them.
 pub const MOST_PACKED_AT_ONCE: usize = 64;
 
-/// The most GPUs that trees are packed through: what is known of each arc for each tree takes
-/// 8 bytes, or a gigabyte in all.
+/// Limits the GPUs that trees are packed through. The data of each arc for each tree takes 8 bytes,
+/// or a gigabyte in all.
 pub const MOST_PACKED: usize = 512;
 
-/// A schedule and how it came about.
+/// Holds a schedule and how it came about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What to do.
+    /// Holds the steps to do.
     pub schedule: Schedule,
-    /// The name of the planner that found it.
+    /// Names the planner that found it.
     pub algorithm: Cow<'static, str>,
-    /// The links that carry it.
+    /// Names the links that carry it.
     pub links: LinkClass,
-    /// The trees behind it, in the order of their chunks; empty for rings and paths.
+    /// Holds the trees behind it, in the order of their chunks. It is empty for rings and paths.
     pub trees: Vec<RootedTree>,
-    /// What the schedule reaches of the links' peak: size over time in the limit of long data.
+    /// Gives the rate that the schedule reaches at the links' peak: size over time in the limit of
+    /// long data.
     pub rate: Bandwidth,
     /// The most that any schedule of this kind could, where that is known.
     pub optimum: Option<Bandwidth>,
-    /// What a person should know: links that could not be used, weights that were rounded.
+    /// Tells a person of links that could not be used, or of weights that were rounded.
     pub notes: Vec<String>,
 }
 
@@ -134,8 +135,8 @@ fn answer(planner: &(impl Planner + ?Sized), question: &Question<'_>) -> Result<
 
 /// The rate of the best all-reduce on these GPUs, and the links that it takes.
 ///
-/// It is the optimum of [`Packing`] in bytes of the data's size per second, found
-/// by cuts alone, so that many sets of GPUs can be told apart in little time.
+/// It is the optimum of [`Packing`] in bytes of the data's size per second. Cuts alone find it, so
+/// that many sets of GPUs can be told apart in little time.
 ///
 /// # Errors
 /// As [`fn@plan`], where the GPUs or their links do not allow a plan.

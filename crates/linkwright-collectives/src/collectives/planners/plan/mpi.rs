@@ -68,7 +68,8 @@ pub static RULES: [MpiRule; MpiAlgorithm::ALL.len()] = {
     ]
 };
 
-/// Why no planner that looks at the links plans a barrier or a scan: what does.
+/// Says that no planner that looks at the links plans a barrier or a scan, and names the ones that
+/// do.
 pub(in crate::collectives) fn by_rule_alone(
     algorithm: &'static str,
     collective: Collective,

@@ -1,13 +1,14 @@
 //! Reductions and copies inside the switch, as NCCL's NVLS within one server.
 //!
-//! Every rank is the head of its own part, of more than 32 the first 32. It reads the part reduced over all ranks, and writes the
-//! result to all of them. NCCL's search makes a channel for every GPU, with that GPU as its head, and so
-//! does this; what NCCL runs as 16 or 24 blocks on each GPU is one here, in chunks that are as much
-//! longer.
+//! Every rank is the head of its own part. With more than 32 ranks, the first 32 are heads. A head
+//! reads the part reduced over all ranks, and writes the result to all of them. NCCL's search makes
+//! a channel for every GPU, with that GPU as its head, and so does this. NCCL runs 16 or 24 blocks
+//! on each GPU. Here it is one block, in chunks that are as much longer.
 //!
-//! Of an all-reduce of S bytes on n GPUs every GPU's links to the switch carry its own copy of all S and
-//! the S/n that it writes, and those from it the other way round: S (n + 1) / n in each direction, where
-//! trees take 2 S (n - 1) / n. Over several servers trees join the heads of one place (NVLSTree).
+//! In an all-reduce of S bytes on n GPUs, every GPU has links to the switch. They carry its own
+//! copy of all S and the S/n that it writes. The links from the switch carry the same the other way
+//! round. This is S (n + 1) / n in each direction, where trees take 2 S (n - 1) / n. Over several
+//! servers trees join the heads of one place (NVLSTree).
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -34,8 +35,8 @@ use crate::units::Bytes;
 /// The longest run that a block of NVLS moves at once (NCCL, `src/transport/nvls.cc`, `NVLS_CHUNKSIZE`).
 const CHUNK: Bytes = Bytes(128 << 10);
 
-/// How many blocks run NVLS on each GPU of one server (in the same file, `NVLS_NCHANNELS_SM90` and
-/// `NVLS_NCHANNELS_SM100_NVL`).
+/// Counts the blocks that run NVLS on each GPU of one server (in the same file,
+/// `NVLS_NCHANNELS_SM90` and `NVLS_NCHANNELS_SM100_NVL`).
 const fn blocks(generation: Generation) -> u64 {
     match generation {
         Generation::Blackwell => 24,

@@ -1,4 +1,4 @@
-//! What a plan's optimum is the optimum of.
+//! Says which schedules a plan's optimum is the optimum of.
 
 use super::{Plan, nvls};
 use crate::collectives::planners::link_graph::{LinkClass, fabric_of};
@@ -7,17 +7,17 @@ use crate::system::{DeviceKind, SwitchWire, System, Wiring, reducing_switches};
 use crate::units::Bandwidth;
 
 impl Plan {
-    /// The most that schedules of this kind reach where switches reduce and copy beside them, in
-    /// bytes of size per second; None where no switch does so for all of the GPUs, or it is not
-    /// known. `system` is what it was planned for.
+    /// Returns the most that schedules of this kind reach where switches reduce and copy beside
+    /// them, in bytes of size per second. It is None where no switch does this for all of the GPUs,
+    /// or where it is not known. `system` is the one that it was planned for.
     #[must_use]
     pub fn optimum_in_switch(&self, system: &System) -> Option<Bandwidth> {
         let gpus = &self.schedule.gpus;
         in_switch_rate(&Wiring::of_gpus(system, gpus), gpus, self.schedule.collective)
     }
 
-    /// What no schedule could pass [`Plan::optimum`] in, in words that follow "the optimum of";
-    /// None where no optimum is known. `system` is what it was planned for.
+    /// Names the schedules that cannot pass [`Plan::optimum`], in words that follow "the optimum
+    /// of". It is None where no optimum is known. `system` is the one that it was planned for.
     #[must_use]
     pub fn optimum_of(&self, system: &System) -> Option<String> {
         self.optimum?;
@@ -50,18 +50,20 @@ impl Plan {
     }
 }
 
-/// The most that a collective reaches on GPUs whose links all lead to the same switches, in bytes of
-/// size per second, with reductions and copies in the switch.
+/// Returns the most that a collective reaches with reductions and copies in the switch, in bytes of
+/// size per second. The GPUs' links all lead to the same switches.
 ///
 /// An operation of the switch addresses the memory of k ranks, the one that asks included. A
-/// reduction makes one value of k and takes k links to the switch and one from it; a message does so
-/// for two values, and takes one of each. So k - 1 values less cost k + 1 transfers in the switch
-/// and 2 (k - 1) as messages: least when all n are reduced at once, where that is less at all. A
-/// copy is the same the other way round. An all-reduce has to make one value of n, and n of one; on
-/// links of B in each direction, 2 n B in all, it cannot pass n B / min(n + 1, 2 (n - 1)).
+/// reduction makes one value of k and takes k links to the switch and one from it. A message does
+/// so for two values, and takes one of each. So a reduction to k - 1 values less costs k + 1
+/// transfers in the switch and 2 (k - 1) as messages. The cost is least when all n are reduced at
+/// once, where that is less at all. A copy is the same the other way round. An all-reduce has to
+/// make one value of n, and n of one. Links of B in each direction are 2 n B in all. On these, it
+/// cannot pass n B / min(n + 1, 2 (n - 1)).
 ///
-/// What else reduces or copies is bound by what a GPU alone must send or take, which trees reach
-/// without the switch. None where GPUs have links of different widths, or to each other.
+/// Another collective that reduces or copies is bound by the data that a GPU alone must send or
+/// take, which trees reach without the switch. It is None where GPUs have links of different
+/// widths, or to each other.
 pub(super) fn in_switch_rate(
     wiring: &Wiring,
     gpus: &[usize],

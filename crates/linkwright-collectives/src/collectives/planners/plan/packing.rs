@@ -1,4 +1,4 @@
-//! Spanning trees packed on a job's links, at the optimum, as trees of its ranks.
+//! Packs spanning trees on a job's links, at the optimum, and gives them as trees of its ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,9 +21,9 @@ use crate::collectives::schedule::{Channel, ChannelTransport, ChosenPath, Chosen
 /// Trees of a job's ranks.
 pub(super) struct Packed {
     pub(super) trees: Vec<RootedTree>,
-    /// The most that any trees of their kind reach, B/s of the collective's size.
+    /// Gives the most that any trees of their kind reach, B/s of the collective's size.
     pub(super) most: f64,
-    /// The paths of the trees' arcs through what forwards.
+    /// Holds the paths of the trees' arcs through the devices that forward.
     pub(super) routes: Vec<ChosenRoute>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn pack(
         Collective::Broadcast { root } | Collective::Reduce { root } => {
             from_root(graph, (collective, root), transport, preference)
         }
-        // A tree carries the same part of every rank's shard; what other paths than packed
+        // A tree carries the same part of every rank's shard. The most that other paths than packed
         // trees could reach is known, too.
         Collective::Gather { root } | Collective::Scatter { root } => {
             let packed = from_root(graph, (collective, root), transport, preference)?;
@@ -74,9 +74,9 @@ pub(super) fn pack(
     }
 }
 
-/// Whether a rate of the size keeps all GPUs' links busy, so that no all-reduce could pass it:
-/// every byte of the result is merged from as many parts as there are GPUs and then brought
-/// to all of them, which makes 2 (n - 1) arrivals of the size at GPUs.
+/// Says whether a rate of the size keeps all GPUs' links busy, so that no all-reduce could pass it.
+/// Every byte of the result is merged from as many parts as there are GPUs and then brought to all
+/// of them. This makes 2 (n - 1) arrivals of the size at GPUs.
 pub(super) fn is_full(graph: &LinkGraph, rate: f64) -> bool {
     let arriving = |(a, b, capacity): &(usize, usize, u64)| {
         let ends = usize::from(*a < graph.gpus) + usize::from(*b < graph.gpus);
@@ -115,7 +115,7 @@ pub(super) fn all_reduce_rate(graph: &LinkGraph) -> Result<f64, PlanError> {
     Ok(share.numerator as f64 / share.denominator as f64 * graph.gpus as f64 / 2.0)
 }
 
-/// The undirected packing, whose trees carry a reduction up and a broadcast down.
+/// Returns the undirected packing, whose trees carry a reduction up and a broadcast down.
 fn undirected(graph: &LinkGraph, transport: ChannelTransport) -> Result<Packed, PlanError> {
     let packing = pack_spanning_trees(graph.gpus, &graph.direct_capacity(), Search::default())
         .ok_or(PlanError::TooFine)?;
@@ -150,8 +150,8 @@ fn from_every_root(
     Ok(packed(graph, collective, &packing, transport))
 }
 
-/// Trees of one root that carry an all-reduce to it and back. What they could do at most is
-/// not said: the two directions share links as the trees happen to lie.
+/// Returns trees of one root that carry an all-reduce to it and back. It gives no bound for them:
+/// the two directions share links as the trees happen to lie.
 pub(super) fn to_root_and_back(
     graph: &LinkGraph,
     root: usize,
@@ -221,13 +221,14 @@ fn share(packing: &ArborescencePacking) -> f64 {
     packing.rate.numerator as f64 / packing.rate.denominator as f64
 }
 
-/// A link graph is connected, full duplex and has at least two GPUs: what is left is numbers.
+/// A link graph is connected, full duplex and has at least two GPUs. So only the numbers can be the
+/// cause.
 fn too_fine(error: ArborescenceError) -> PlanError {
     debug_assert_eq!(error, ArborescenceError::TooLarge);
     PlanError::TooFine
 }
 
-/// The packing's trees with as many chunks for every root.
+/// Returns the packing's trees with as many chunks for every root.
 fn rooted(
     graph: &LinkGraph,
     packing: &ArborescencePacking,

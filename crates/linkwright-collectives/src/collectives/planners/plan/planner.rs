@@ -34,7 +34,7 @@ pub trait Planner: Registered {
     /// Makes all plans that may be the fastest for some size.
     ///
     /// # Errors
-    /// As [`Self::plan`].
+    /// Fails as [`Self::plan`] does.
     fn offer(&self, question: &Question<'_>) -> Result<Offer, PlanError> {
         Ok(Offer::of_plans(vec![answer(self, question)?]))
     }
@@ -47,7 +47,7 @@ pub trait Planner: Registered {
     /// Plans as [`Self::plan`] does, along trees where it also has other ways.
     ///
     /// # Errors
-    /// As [`Self::plan`].
+    /// Fails as [`Self::plan`] does.
     fn along_trees(&self, question: &Question<'_>) -> Result<Plan, PlanError> {
         self.plan(question)
     }

@@ -1,11 +1,10 @@
-//! What joins the GPUs of several servers where a fabric joins those of each.
+//! Finds the links that join the GPUs of several servers where a fabric joins those of each.
 //!
-//! Inside a server its fabric counts and nothing else: PCIe beside it, on the same GPUs at once,
-//! is a hybrid, which no executor does unasked. Between two servers the GPUs are paired, the
-//! first of one with the first of the other, and a pair's link is its part of the network
-//! interfaces nearest to both, as a connection between them is routed. What it leaves out:
-//! interfaces farther away, and pairs of servers that take more than an equal part of an
-//! interface.
+//! Inside a server its fabric counts and nothing else. PCIe beside it, on the same GPUs at once, is
+//! a hybrid, which no executor does unasked. Between two servers the GPUs are paired, the first of
+//! one with the first of the other. A pair's link is its part of the network interfaces nearest to
+//! both, as a connection between them is routed. This leaves out interfaces farther away, and pairs
+//! of servers that take more than an equal part of an interface.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +14,17 @@ use crate::collectives::planners::link_graph::{LinkClass, LinkGraph};
 use crate::network::{RouteClass, Routes};
 use crate::system::Wiring;
 
-/// Parts of interfaces, and the links beside them, are rounded down to multiples of this many bytes
-/// per second, so that capacities keep a common unit that exact arithmetic can hold: a fabric's
-/// bandwidths and those of abstract nodes are any numbers.
+/// Sets the unit in bytes per second. Parts of interfaces, and the links beside them, are rounded
+/// down to multiples of it. So capacities keep a common unit that exact arithmetic can hold. A
+/// fabric's bandwidths and those of abstract nodes are any numbers.
 const UNIT: f64 = 1e5;
 
 fn in_units(bandwidth: f64) -> u64 {
     ((bandwidth / UNIT + 1e-6).floor().max(1.0) * UNIT) as u64
 }
 
-/// The graph of GPUs on several servers, or None where they are on one, some server's fabric
-/// does not join its GPUs, or no network joins the servers.
+/// Returns the graph of GPUs on several servers. It is None where they are on one server, where
+/// some server's fabric does not join its GPUs, or where no network joins the servers.
 pub(super) fn graph(wiring: &Wiring, gpus: &[usize]) -> Option<LinkGraph> {
     let mut servers = by_server(wiring, gpus);
     let joined = |ranks: &Vec<usize>| {
@@ -45,7 +44,7 @@ pub(super) fn graph(wiring: &Wiring, gpus: &[usize]) -> Option<LinkGraph> {
     Some(graph)
 }
 
-/// The pairs of ranks on different servers with the bandwidth of each, lower rank first.
+/// Lists the pairs of ranks on different servers with the bandwidth of each, lower rank first.
 fn between(
     wiring: &Wiring,
     gpus: &[usize],

@@ -1,4 +1,4 @@
-//! What a schedule reaches when its data is long.
+//! Finds the rate that a schedule reaches when its data is long.
 
 use crate::network::Routes;
 use crate::system::{DeviceKind, Wiring};
@@ -7,8 +7,8 @@ use crate::units::Bandwidth;
 use crate::collectives::schedule::Schedule;
 use crate::collectives::schedule::time::{TimeError, link_bytes, resources};
 
-/// Size over time when every chunk's latency is hidden: the links' peak over what each has to
-/// carry for one byte of size, at the link where that is least.
+/// Returns size over time when every chunk's latency is hidden. For each link it divides the peak
+/// by the load for one byte of size. The least of these counts.
 ///
 /// # Errors
 /// As the timing, where a connection has no route.
@@ -19,7 +19,7 @@ pub(super) fn steady_rate(schedule: &Schedule, wiring: &Wiring) -> Result<Bandwi
 /// The same with what long transfers reach of the links' peak, as the timing has it.
 ///
 /// # Errors
-/// As [`steady_rate`].
+/// Fails as [`steady_rate`] does.
 pub(super) fn reached_rate(schedule: &Schedule, wiring: &Wiring) -> Result<Bandwidth, TimeError> {
     rate_on(schedule, &resources(wiring))
 }
@@ -27,7 +27,7 @@ pub(super) fn reached_rate(schedule: &Schedule, wiring: &Wiring) -> Result<Bandw
 /// Whether some of the data goes over PCIe, or what else leads from a GPU to the host.
 ///
 /// # Errors
-/// As [`steady_rate`].
+/// Fails as [`steady_rate`] does.
 pub(super) fn loads_host(schedule: &Schedule, wiring: &Wiring) -> Result<bool, TimeError> {
     let routes = Routes::at_peak(wiring);
     let loads = link_bytes(schedule, &routes)?;

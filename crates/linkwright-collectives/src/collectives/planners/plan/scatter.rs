@@ -1,4 +1,5 @@
-//! Scatter and gather by a flow of shares, where links join the GPUs directly.
+//! Plans scatter and gather by a flow of shares, where links join the GPUs directly, and returns
+//! paths.
 //!
 //! Along a spanning tree every link carries the shares of all ranks beyond it, so that packed
 //! trees may stay far below the cuts. A flow that gives every rank its share reaches them; it
@@ -10,7 +11,7 @@ use crate::collectives::planners::lowering::RankPath;
 use crate::collectives::schedule::collective::Collective;
 use crate::graph::scatter::paths_from_root;
 
-/// Paths that reach the largest rate between the root and all others, and the chunks of a
+/// Returns paths that reach the largest rate between the root and all others, and the chunks of a
 /// shard.
 pub(super) fn paths(
     graph: &LinkGraph,

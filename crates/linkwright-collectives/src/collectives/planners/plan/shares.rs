@@ -1,4 +1,4 @@
-//! From weights to whole chunks.
+//! Turns weights into whole chunks.
 
 use std::cmp::Reverse;
 
@@ -14,9 +14,10 @@ const ROUNDED_CHUNKS: usize = 1_024;
 /// The fewest chunks that a group of rounded weights has.
 const LEAST_ROUNDED: usize = 16;
 
-/// Chunks for each weight of each group: as many in every group, in exact proportion where
-/// few enough do, else the nearest by largest remainder, with no weight left out. What bounds
-/// the chunks is their number in all groups, since an executor has to hold them all.
+/// Returns chunks for each weight of each group, as many in every group. They are in exact
+/// proportion where a small number suffices. Otherwise the nearest are found by largest remainder,
+/// with no weight left out. The limit is the number of chunks in all groups, since an executor has
+/// to hold them all.
 ///
 /// The weights of each group have the same sum, as the trees of every root of an all-gather.
 pub(super) fn chunks_of(groups: &[Vec<u128>]) -> Vec<Vec<u32>> {
@@ -32,7 +33,7 @@ pub(super) fn chunks_of(groups: &[Vec<u128>]) -> Vec<Vec<u32>> {
     if groups.len() == 1 { rounded } else { without_common_divisor(rounded) }
 }
 
-/// The same proportions in the fewest chunks.
+/// Returns the same proportions in the fewest chunks.
 fn without_common_divisor(mut groups: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
     let all = groups.iter().flatten().map(|chunks| u128::from(*chunks));
     let unit = all.fold(0, greatest_common_divisor).max(1) as u32;

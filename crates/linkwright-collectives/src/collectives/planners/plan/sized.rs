@@ -21,14 +21,14 @@ use crate::collectives::schedule::{Protocol, Schedule};
 use crate::system::Wiring;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// As [`plan`](fn@super::plan), for data of that size: of what the planner offers the fastest, with the
-/// protocol that is the fastest of those that its executors have.
+/// Works as [`plan`](fn@super::plan), for data of that size. It takes the fastest of the plans that
+/// the planner offers, with the fastest of the protocols that its executors have.
 ///
 /// Of few deep trees and many shallow ones, each on one channel or two, which reach the same rate,
 /// packing's are the fastest. Blink's own trees are taken as they are, on one channel or two.
 ///
 /// # Errors
-/// As [`plan`](fn@super::plan).
+/// Fails as [`plan`](fn@super::plan) does.
 pub fn plan_for_size(
     planner: &dyn Planner,
     question: &Question<'_>,
@@ -40,7 +40,7 @@ pub fn plan_for_size(
 /// As [`plan_for_size`], and how long the plan takes while peer access need not be switched.
 ///
 /// # Errors
-/// As [`plan`](fn@super::plan).
+/// Fails as [`plan`](fn@super::plan) does.
 pub fn timed_plan_for_size(
     planner: &dyn Planner,
     question: &Question<'_>,
@@ -52,7 +52,7 @@ pub fn timed_plan_for_size(
 /// As [`timed_plan_for_size`], of what may take less than `within`: nothing is played where no plan can.
 ///
 /// # Errors
-/// As [`plan`](fn@super::plan).
+/// Fails as [`plan`](fn@super::plan) does.
 pub fn timed_plan_within(
     planner: &dyn Planner,
     question: &Question<'_>,
@@ -62,10 +62,10 @@ pub fn timed_plan_within(
     candidates.fastest_within((size, within), &mut KnownTimes::default())
 }
 
-/// As [`plan_for_size`] for each of several sizes, of which each may have another plan.
+/// Works as [`plan_for_size`] for each of several sizes. Each size may have another plan.
 ///
 /// # Errors
-/// As [`plan`](fn@super::plan).
+/// Fails as [`plan`](fn@super::plan) does.
 pub fn plan_for_sizes(
     planner: &dyn Planner,
     question: &Question<'_>,
@@ -79,10 +79,10 @@ pub fn plan_for_sizes(
 #[derive(Debug)]
 pub struct Offer(Open);
 
-/// What there is to choose from.
+/// Holds the alternatives to choose from.
 #[derive(Debug)]
 enum Open {
-    /// Plans, of which the fastest is taken.
+    /// Holds plans, and the fastest of them is taken.
     Plans(Vec<Plan>),
     /// NCCL, which chooses by its own model.
     Nccl {
@@ -112,7 +112,7 @@ pub struct Candidates {
 
 impl Candidates {
     /// # Errors
-    /// As [`plan`](fn@super::plan).
+    /// Fails as [`plan`](fn@super::plan) does.
     pub fn new(planner: &dyn Planner, question: &Question<'_>) -> Result<Self, PlanError> {
         question.check()?;
         Self::of_checked(planner, question)
@@ -124,10 +124,11 @@ impl Candidates {
         Ok(Self { wiring, protocols: planner.protocols(), open })
     }
 
-    /// What NCCL, or RCCL, itself takes for each size, in a release or the newest that is known.
+    /// Makes the offer of the plans that NCCL, or RCCL, itself takes for each size, in a release or
+    /// the newest that is known.
     ///
     /// # Errors
-    /// As [`plan`](fn@super::plan), and of a barrier or a scan.
+    /// Fails as [`plan`](fn@super::plan) does, and for a barrier or a scan.
     pub fn of_library(
         question: &Question<'_>,
         release: Option<Version>,
@@ -147,7 +148,7 @@ impl Candidates {
         Ok(Self { wiring, protocols: &Protocol::ALL, open })
     }
 
-    /// The one that moves so much the fastest, with its protocol, and how long it takes.
+    /// Returns the plan that moves `size` the fastest, with its protocol, and how long it takes.
     ///
     /// # Errors
     /// A size that would take too many transfers.
@@ -158,7 +159,7 @@ impl Candidates {
     /// Does as [`Self::fastest`], and plays nothing again that was played for other GPUs.
     ///
     /// # Errors
-    /// As [`Self::fastest`].
+    /// Fails as [`Self::fastest`] does.
     pub fn fastest_knowing(
         &self,
         size: Bytes,
@@ -171,7 +172,7 @@ impl Candidates {
     /// where no plan can.
     ///
     /// # Errors
-    /// As [`Self::fastest`].
+    /// Fails as [`Self::fastest`] does.
     pub fn fastest_within(
         &self,
         (size, within): (Bytes, Option<Picoseconds>),
@@ -281,10 +282,10 @@ pub(super) fn time_of(
     Ok(choose_chunk_on(&plan.schedule, wiring, size, &costs)?.0.time)
 }
 
-/// The same trees, each on two channels with half of its data.
+/// Returns the same trees, each on two channels with half of its data.
 ///
-/// A connection holds few chunks, so that a GPU which passes them on lets its link rest while
-/// the next is on its way; the other channel's chunks fill that gap.
+/// A connection holds few chunks. So a GPU that passes them on lets its link rest while the next is
+/// on its way. The other channel's chunks fill that gap.
 fn on_two_channels(plan: &Plan) -> Plan {
     let Schedule { name, collective, gpus, .. } = &plan.schedule;
     let halves: Vec<RootedTree> =

@@ -1,11 +1,11 @@
-//! Partitions of an all-reduce across servers, with a root and a tree on each.
+//! Cuts an all-reduce across servers into partitions, with a root and a tree on each.
 //!
-//! Every server packs trees on its own links: NVLink where it joins the server's GPUs, else
-//! PCIe. The data is cut wherever some server changes its tree or its root. The roots of a
-//! server follow one another: GPUs with other network interfaces near them take equal parts,
-//! and those with the same ones share theirs, so that every interface carries as much; a
-//! server of fewer GPUs has each of them as root for longer. Behind NVSwitches, where trees
-//! keep the roots that they are packed from, every GPU is root for an equal part.
+//! Every server packs trees on its own links: NVLink where it joins the server's GPUs, else PCIe.
+//! The data is cut wherever some server changes its tree or its root. The roots of a server follow
+//! one another. GPUs with other network interfaces near them take equal parts, and those with the
+//! same ones share theirs. So every interface carries as much. A server of fewer GPUs has each of
+//! them as root for longer. Behind NVSwitches trees keep the roots that they are packed from, and
+//! every GPU is root for an equal part.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,13 +29,13 @@ use crate::network::{RouteClass, Routes};
 use crate::system::Wiring;
 use crate::system::views::wiring::WiredId;
 
-/// The most cuts of the data that keep every share exact.
+/// Limits the cuts of the data that keep every share exact.
 const MOST_PARTS: u128 = 4_096;
 
 /// In how many parts the data is cut where exact shares would need more.
 const ROUNDED_PARTS: u128 = 1_024;
 
-/// One server's GPUs and trees.
+/// Holds one server's GPUs and trees.
 struct ServerTrees {
     /// Its ranks, each with the weight that it has as a root.
     roots: Vec<(usize, u32)>,
@@ -142,7 +142,7 @@ fn server(
 }
 
 impl ServerTrees {
-    /// Where the server changes its tree or its root, as parts of the data.
+    /// Returns where the server changes its tree or its root, as parts of the data.
     fn cuts(&self) -> Vec<(u128, u128)> {
         let ends = |weights: Vec<u32>| {
             let whole = total(weights.iter().copied());
@@ -157,7 +157,7 @@ impl ServerTrees {
         if self.rooted { [trees, vec![(1, 1)]].concat() } else { [trees, roots].concat() }
     }
 
-    /// The tree for the data at `at` of `parts`.
+    /// Returns the tree for the data at `at` of `parts`.
     fn tree_at(&self, at: u128, parts: u128, ranks: usize) -> LocalTree {
         let Some(tree) = turn(&self.trees, at, parts) else {
             let channel = Channel::over(ChannelTransport::Best);
@@ -171,8 +171,9 @@ impl ServerTrees {
     }
 }
 
-/// The ranks of each server with their weights as roots: the same for every set of network
-/// interfaces that is nearest to some, equal parts of it for the ranks that it is nearest to.
+/// Returns the ranks of each server with their weights as roots. Every set of network interfaces
+/// that is nearest to some rank has the same weight. The ranks that it is nearest to share that
+/// weight equally.
 pub(super) fn roots(
     wiring: &Wiring,
     gpus: &[usize],

@@ -52,7 +52,7 @@ impl Plan {
     /// Makes the plan of a planner that writes down its own steps, whose channels take the best links.
     ///
     /// # Errors
-    /// As [`Self::of_trees`].
+    /// Fails as [`Self::of_trees`] does.
     pub fn of_schedule(
         planner: &dyn Planner,
         question: &Question<'_>,

@@ -1,8 +1,8 @@
-//! What every chunk holds, followed from step to step.
+//! Follows the content of every chunk from step to step.
 //!
-//! A value is the reduction of one chunk of the input over a set of ranks. Chunks that lie
-//! next to each other mostly hold the next chunks of the same set, so memory is a list of
-//! runs, and a schedule of thousands of chunks costs as much as its steps tell apart.
+//! A value is the reduction of one chunk of the input over a set of ranks. Chunks that lie next to
+//! each other mostly hold the next chunks of the same set, so memory is a list of runs. A schedule
+//! of thousands of chunks costs as much as its steps tell apart.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ mod value;
 
 use value::{Combination, RankSets, Run, Value, combine, push};
 
-/// A stretch of memory whose chunks hold consecutive chunks of the same set of ranks.
+/// Describes a stretch of memory whose chunks hold consecutive chunks of the same set of ranks.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     end: usize,
@@ -26,7 +26,7 @@ struct Stretch {
     writer: Option<StepIndex>,
 }
 
-/// What one rank's memory holds, by the address of each stretch's first chunk.
+/// Holds the content of one rank's memory, by the address of each stretch's first chunk.
 #[derive(Debug, Clone, Default)]
 struct Memory(BTreeMap<usize, Stretch>);
 
@@ -117,12 +117,12 @@ pub(super) fn check(
     play.outputs(schedule)
 }
 
-/// The state between two steps.
+/// Holds the state between two steps.
 struct Play<'a> {
     graph: &'a StepGraph<'a>,
     maps: Vec<MemoryMap>,
     placement: Placement,
-    /// Whether every contribution counts once at most.
+    /// Says whether every contribution counts once at most.
     once: bool,
     sets: RankSets,
     memories: Vec<Memory>,
@@ -131,7 +131,7 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// What a step receives, as one: the reduction of all that a switch reads.
+    /// Returns the data that a step receives, as one: the reduction of all that a switch reads.
     fn together(
         &mut self,
         index: StepIndex,

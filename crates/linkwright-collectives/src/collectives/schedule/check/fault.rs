@@ -1,4 +1,4 @@
-//! What can be wrong with a schedule.
+//! Lists the faults that a schedule can have.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use crate::collectives::schedule::placement::Placement;
 use crate::collectives::schedule::{Buffer, StepOperation};
 use crate::diagnostic::{Diagnose, Diagnosis};
 
-/// A step, by rank, block and position.
+/// Names a step by rank, block and position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepPlace {
-    /// The rank.
+    /// Names the rank.
     pub rank: usize,
-    /// Index in the rank's blocks.
+    /// Gives the index in the rank's blocks.
     pub block: usize,
-    /// Index in the block's steps.
+    /// Gives the index in the block's steps.
     pub step: usize,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for StepPlace {
     }
 }
 
-/// Why a step waits for another.
+/// Says why a step waits for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The other comes before it in its block.
@@ -45,7 +45,7 @@ pub struct Wait {
     pub step: StepPlace,
     /// The step that it waits for.
     pub waits_for: StepPlace,
-    /// Why.
+    /// Says why it waits.
     pub cause: Cause,
 }
 
@@ -79,7 +79,7 @@ fn circle(waits: &[Wait]) -> String {
     text
 }
 
-/// The word for a buffer.
+/// Returns the word for a buffer.
 const fn word(buffer: Buffer) -> &'static str {
     match buffer {
         Buffer::Input => "input",
@@ -94,90 +94,90 @@ const fn word(buffer: Buffer) -> &'static str {
 pub enum ScheduleFault {
     /// More than the checker takes on.
     TooLarge {
-        /// What there is too much of.
+        /// Names the thing that there is too much of.
         what: &'static str,
-        /// How much, or the first amount past the limit.
+        /// Counts it, or gives the first amount past the limit.
         found: usize,
-        /// The limit.
+        /// Gives the limit.
         limit: usize,
     },
     /// The schedule's own figures do not fit together.
     Header {
-        /// What is wrong, as the end of a sentence.
+        /// Names the fault, as the end of a sentence.
         problem: String,
     },
     /// A channel's own figures do not fit together.
     Channel {
-        /// The channel.
+        /// Names the channel.
         channel: usize,
-        /// What is wrong, as the end of a sentence.
+        /// Names the fault, as the end of a sentence.
         problem: String,
     },
     /// A block names something that does not exist.
     Block {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// The block.
+        /// Names the block.
         block: usize,
-        /// What is wrong, as the end of a sentence.
+        /// Names the fault, as the end of a sentence.
         problem: String,
     },
-    /// Two blocks of a rank hold the same end of a connection.
+    /// Refuses two blocks of a rank that hold the same end of a connection.
     ConnectionTwice {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// The block that came first.
+        /// Names the block that came first.
         first: usize,
-        /// The other block.
+        /// Names the other block.
         second: usize,
         /// "send to" or "receive from".
         direction: &'static str,
-        /// The other rank.
+        /// Names the other rank.
         peer: usize,
-        /// The channel.
+        /// Names the channel.
         channel: usize,
     },
     /// A step that needs a peer in a block that has none.
     NoPeer {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
-        /// What it does.
+        /// Names its operation.
         operation: StepOperation,
         /// "send to" or "receive from".
         direction: &'static str,
     },
     /// A step without the source or destination that it needs.
     NoSlice {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
-        /// What it does.
+        /// Names its operation.
         operation: StepOperation,
-        /// "source" or "destination".
+        /// Says "source" or "destination".
         what: &'static str,
     },
     /// A step that moves nothing.
     NoChunks {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
-        /// What it does.
+        /// Names its operation.
         operation: StepOperation,
     },
-    /// A step beyond the end of a buffer.
+    /// Refuses a step beyond the end of a buffer.
     OutOfBuffer {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
-        /// The buffer.
+        /// Names the buffer.
         buffer: Buffer,
-        /// The first chunk of the step.
+        /// Gives the first chunk of the step.
         offset: usize,
-        /// Its last chunk.
+        /// Gives its last chunk.
         last: usize,
-        /// The buffer's length in chunks.
+        /// Gives the buffer's length in chunks.
         length: usize,
     },
     /// A dependency on a step that does not exist.
     UnknownDependency {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
         /// The block that it names.
         block: usize,
@@ -186,24 +186,24 @@ pub enum ScheduleFault {
     },
     /// A run that is sent but never received, or awaited but never sent.
     Unmatched {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
-        /// What is missing.
+        /// Names the thing that is missing.
         problem: String,
-        /// The channel.
+        /// Names the channel.
         channel: usize,
-        /// Which run of the connection, from one.
+        /// Numbers the run of the connection, from one.
         number: usize,
     },
     /// A run that is sent with one length and received with another.
     CountsDiffer {
-        /// The sending step.
+        /// Names the sending step.
         send: StepPlace,
-        /// Its chunks.
+        /// Counts its chunks.
         sent: u32,
-        /// The receiving step.
+        /// Names the receiving step.
         receive: StepPlace,
-        /// Its chunks.
+        /// Counts its chunks.
         received: u32,
     },
     /// Steps of a rank that depend on each other in a circle.
@@ -212,77 +212,77 @@ pub enum ScheduleFault {
     Deadlock(Vec<Wait>),
     /// A write to what may only be read.
     WritesInput {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
         /// How the schedule runs.
         placement: Placement,
     },
-    /// A source and a destination that overlap without being the same.
+    /// Refuses a source and a destination that overlap without being the same.
     Overlap {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
         /// How the schedule runs.
         placement: Placement,
     },
-    /// Two steps that use a chunk at once.
+    /// Refuses two steps that use a chunk at once.
     Race {
-        /// One step.
+        /// Names one step.
         first: StepPlace,
         /// Whether it writes.
         first_writes: bool,
-        /// The other.
+        /// Names the other.
         second: StepPlace,
         /// Whether it writes.
         second_writes: bool,
         /// The buffer, as the second step names it.
         buffer: Buffer,
-        /// The chunk.
+        /// Names the chunk.
         chunk: usize,
         /// How the schedule runs.
         placement: Placement,
     },
     /// A read of what was never written.
     Unwritten {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
-        /// The buffer.
+        /// Names the buffer.
         buffer: Buffer,
-        /// The chunk.
+        /// Names the chunk.
         chunk: usize,
         /// How the schedule runs.
         placement: Placement,
     },
-    /// A reduction of two values that share a contribution.
+    /// Refuses a reduction of two values that share a contribution.
     CountedTwice {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
         /// The rank whose contribution it is.
         rank: usize,
-        /// The chunk of that rank's input.
+        /// Names the chunk of that rank's input.
         chunk: usize,
         /// How the schedule runs.
         placement: Placement,
     },
     /// A reduction of different chunks of the input, which no collective asks for.
     MixedChunks {
-        /// The step.
+        /// Names the step.
         place: StepPlace,
-        /// One chunk.
+        /// Names one chunk.
         first: usize,
-        /// The other.
+        /// Names the other.
         second: usize,
         /// How the schedule runs.
         placement: Placement,
     },
     /// An output that does not end as it should.
     WrongOutput {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// The chunk of its output.
+        /// Names the chunk of its output.
         chunk: usize,
-        /// What it should hold.
+        /// Describes the content that it should hold.
         expected: String,
-        /// What it holds.
+        /// Describes the content that it holds.
         found: String,
         /// The step that wrote it last, where one did.
         writer: Option<StepPlace>,

@@ -1,7 +1,7 @@
-//! Which step waits for which, and whether all of them end.
+//! Says which step waits for which, and whether all of them end.
 //!
-//! Blocks are sequential and connections keep their order, so whether a schedule ends does
-//! not depend on timing: it ends exactly where the graph of waits has no cycle.
+//! Blocks are sequential and connections keep their order, so whether a schedule ends does not
+//! depend on timing. It ends exactly where the graph of waits has no cycle.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ struct Runs {
     receives: Vec<StepIndex>,
 }
 
-/// All steps, and what each waits for.
+/// Holds all steps, and the waits of each.
 #[derive(Debug, Clone)]
 pub(super) struct StepGraph<'a> {
     places: Vec<StepPlace>,
     steps: Vec<&'a ScheduleStep>,
-    /// For each rank and block the number of its first step.
+    /// Gives, for each rank and block, the number of its first step.
     starts: Vec<Vec<StepIndex>>,
     connections: Vec<Runs>,
     /// For a step that receives: its connections, and how many receives of each come before.
@@ -40,7 +40,7 @@ pub(super) type RunOf = (usize, usize);
 #[derive(Debug, Clone)]
 struct RunsOfSteps {
     runs: Vec<RunOf>,
-    /// Where those of each step start, and where all end.
+    /// Says where those of each step start, and where all end.
     starts: Vec<usize>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> StepGraph<'a> {
     /// Numbers the steps and matches each receive with its send.
     ///
     /// # Errors
-    /// [`ScheduleFault::Unmatched`] and [`ScheduleFault::CountsDiffer`].
+    /// Fails with [`ScheduleFault::Unmatched`] and [`ScheduleFault::CountsDiffer`].
     pub(super) fn new(schedule: &'a Schedule) -> Result<Self, ScheduleFault> {
         let mut graph = Self {
             places: Vec::new(),
@@ -144,7 +144,7 @@ impl<'a> StepGraph<'a> {
         self.places[index]
     }
 
-    /// A step.
+    /// Returns a step.
     pub(super) fn step(&self, index: StepIndex) -> &'a ScheduleStep {
         self.steps[index]
     }
@@ -199,7 +199,7 @@ impl<'a> StepGraph<'a> {
     /// An order in which the steps can run.
     ///
     /// # Errors
-    /// A circle of waits.
+    /// Fails for a circle of waits.
     pub(super) fn order(&self, slots: usize) -> Result<Vec<StepIndex>, ScheduleFault> {
         let mut waiting = vec![0_usize; self.len()];
         let mut start = vec![0_usize; self.len() + 1];
@@ -257,7 +257,7 @@ impl<'a> StepGraph<'a> {
         }
     }
 
-    /// The most messages on any chain of steps.
+    /// Counts the most messages on any chain of steps.
     pub(super) fn longest_chain(&self, order: &[StepIndex]) -> usize {
         let mut hops = vec![0; self.len()];
         for &index in order {

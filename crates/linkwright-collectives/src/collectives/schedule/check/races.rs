@@ -1,9 +1,9 @@
 //! Whether two steps of a rank may use a chunk at once.
 //!
-//! A clock per step says how far it has surely come after each block of one rank. Following
-//! the steps in an order that respects all waits, each access of a chunk is compared with the
-//! last write and the reads since: if those are ordered before it, so is all that came before
-//! them (C. Flanagan and S. Freund, "FastTrack", PLDI 2009).
+//! A clock per step says how far it has surely come after each block of one rank. The steps are
+//! followed in an order that respects all waits. Each access of a chunk is compared with the last
+//! write and the reads since. If those are ordered before it, everything that came before them is,
+//! too (C. Flanagan and S. Freund, "FastTrack", PLDI 2009).
 
 use super::fault::{ScheduleFault, StepPlace};
 use super::limits;
@@ -12,14 +12,14 @@ use super::structure::chunk_of;
 use crate::collectives::schedule::placement::{MemoryMap, Placement};
 use crate::collectives::schedule::{Schedule, Slice, StepOperation};
 
-/// A step of the rank at hand: its block and its position there.
+/// Names a step of the rank at hand by its block and its position there.
 type Access = (usize, usize);
 
 /// Who has used a stretch of memory that no step divides.
 #[derive(Debug, Clone, Default)]
 struct History {
     written: Option<Access>,
-    /// Since then, the last read of each block.
+    /// Holds, since then, the last read of each block.
     read: Vec<Access>,
 }
 
@@ -72,7 +72,7 @@ fn clocks(graph: &StepGraph<'_>, order: &[StepIndex], rank: usize, blocks: usize
     clocks
 }
 
-/// One rank, in one placement.
+/// Follows one rank in one placement.
 struct Rank<'a> {
     graph: &'a StepGraph<'a>,
     steps: &'a [StepIndex],
@@ -82,9 +82,9 @@ struct Rank<'a> {
 }
 
 impl Rank<'_> {
-    /// What a step reads and writes, reads first. A copy of a run to itself, which is what
-    /// copying the input to the output may come to in place, leaves all as it is: it conflicts
-    /// with other steps' writes but not with their reads.
+    /// Lists the runs that a step reads and writes, reads first. A copy of a run to itself leaves
+    /// all as it is. Copying the input to the output may come to this in place. It conflicts with
+    /// other steps' writes but not with their reads.
     fn slices(&self, index: StepIndex) -> impl Iterator<Item = (Slice, bool)> {
         let step = self.graph.step(index);
         let address = |slice| self.memory.address(slice);

@@ -1,25 +1,25 @@
-//! What is reduced, and how.
+//! Says which numbers are reduced, and how.
 
-/// How two values become one.
+/// Says how two values become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reduction {
     /// The sum; integers wrap around, as they do on a GPU.
     Sum,
-    /// The product; integers wrap around.
+    /// Takes the product; integers wrap around.
     Product,
-    /// The smaller; of a number and a NaN, the number.
+    /// Takes the smaller; of a number and a NaN, the number.
     Min,
-    /// The larger; of a number and a NaN, the number.
+    /// Takes the larger; of a number and a NaN, the number.
     Max,
 }
 
 linkwright_ground::named_by_all!(Reduction, "reduction");
 
 impl Reduction {
-    /// All of them.
+    /// Lists all of them.
     pub const ALL: [Self; 4] = [Self::Sum, Self::Product, Self::Min, Self::Max];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ fn each<T: Element>(into: &mut [T], other: &[T], reduce: impl Fn(T, T) -> T) {
     }
 }
 
-/// A type of number that collectives move: `f32`, `f64`, `i32` and `i64`.
+/// Stands for a type of number that collectives move: `f32`, `f64`, `i32` and `i64`.
 pub trait Element: Copy + Default + Send + Sync + 'static {
     /// See [`Reduction::Sum`].
     #[must_use]

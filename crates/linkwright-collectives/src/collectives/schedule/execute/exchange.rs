@@ -114,7 +114,7 @@ impl Bell {
     }
 }
 
-/// Connections within one process.
+/// Holds connections within one process.
 #[derive(Debug)]
 pub struct ThreadExchange<T> {
     connections: Vec<Connection<T>>,
@@ -123,7 +123,7 @@ pub struct ThreadExchange<T> {
 }
 
 impl<T> ThreadExchange<T> {
-    /// Connections from and to the given threads, with that many slots each.
+    /// Makes connections from and to the given threads, with that many slots each.
     #[must_use]
     pub fn new(threads: usize, ends: &[(usize, usize)], slots: usize) -> Self {
         let connection =

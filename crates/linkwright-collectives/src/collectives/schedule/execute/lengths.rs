@@ -6,11 +6,11 @@ use super::ExecuteError;
 use crate::collectives::schedule::Buffer;
 use crate::collectives::schedule::collective::Collective;
 
-/// The lengths of all shards.
+/// Holds the lengths of all shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lengths {
     collective: Collective,
-    /// Of each rank's shards; ranks differ for gather and all-gather only.
+    /// Gives the length of each rank's shards. Ranks differ for gather and all-gather only.
     shards: Vec<usize>,
 }
 
@@ -50,18 +50,18 @@ impl Lengths {
         Ok(Self { collective, shards })
     }
 
-    /// Elements of one shard of a rank's input or output.
+    /// Returns the elements of one shard of a rank's input or output.
     pub(super) fn shard(&self, rank: usize, buffer: Buffer, shard: usize) -> usize {
         let gathered = matches!(self.collective, Collective::Gather { .. } | Collective::AllGather);
         self.shards[if gathered && buffer == Buffer::Output { shard } else { rank }]
     }
 
-    /// Elements of the longest shard.
+    /// Returns the elements of the longest shard.
     pub(super) fn longest(&self) -> usize {
         self.shards.iter().copied().max().unwrap_or(0)
     }
 
-    /// Elements of the shortest shard.
+    /// Returns the elements of the shortest shard.
     pub(super) fn shortest(&self) -> usize {
         self.shards.iter().copied().min().unwrap_or(0)
     }
@@ -84,7 +84,7 @@ impl Lengths {
     }
 }
 
-/// The elements of a chunk among those of its shard: from `chunk * length / chunks` on.
+/// Returns the elements of a chunk among those of its shard: from `chunk * length / chunks` on.
 pub(super) fn chunk_range(length: usize, chunk: usize, chunks: usize) -> Range<usize> {
     let bound = |chunk: usize| (chunk as u128 * length as u128 / chunks as u128) as usize;
     bound(chunk)..bound(chunk + 1)

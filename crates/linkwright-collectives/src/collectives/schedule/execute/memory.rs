@@ -1,10 +1,10 @@
-//! One rank's buffers, with chunks of equal width.
+//! Holds one rank's buffers, with chunks of equal width.
 //!
-//! A shard seldom divides into its chunks. What does divide stays where the caller has it, so
-//! that long data is never copied; the few elements that are left at each shard's end follow
-//! in a plane of their own, which one more pass of the schedule moves. There a chunk has room
-//! for the most that any has, and the rest is padding that travels along; so in each plane
-//! every run of chunks is as long as any other of that count.
+//! A shard seldom divides into its chunks. The part that does divide stays where the caller has it,
+//! so that long data is never copied. The few elements that are left at each shard's end follow in
+//! a plane of their own. One more pass of the schedule moves them. There a chunk has room for the
+//! most that any has, and the rest is padding that travels along. So in each plane every run of
+//! chunks is as long as any other of that count.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::lengths::{Lengths, chunk_range};
 use crate::collectives::schedule::placement::{MemoryMap, Placement};
 use crate::collectives::schedule::{Buffer, Schedule, Slice};
 
-/// A run of chunks: which of the buffers, its first chunk there, and how many.
+/// Names a run of chunks: which of the buffers, its first chunk there, and how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
     region: usize,
@@ -26,7 +26,7 @@ pub(super) struct Stretch {
 pub(super) enum Part {
     /// Of every shard as many as all have and as divide into its chunks.
     Even,
-    /// The others.
+    /// Holds the others.
     Rest,
 }
 
@@ -68,25 +68,25 @@ struct Plane<T> {
     regions: [Vec<T>; 3],
 }
 
-/// Where a plane's chunks lie.
+/// Says where a plane's chunks lie.
 #[derive(Debug, Clone)]
 struct Layout {
     /// Chunks in a shard.
     chunks: usize,
-    /// Elements of a chunk.
+    /// Counts the elements of a chunk.
     width: usize,
     /// Where each shard of the first two regions starts.
     starts: [Vec<usize>; 2],
 }
 
-/// The memory of a rank.
+/// Holds the memory of a rank.
 #[derive(Debug, Clone)]
 pub(super) struct RankMemory<T> {
     map: MemoryMap,
     widths: Widths,
     even: Plane<T>,
     rest: Plane<T>,
-    /// The first chunk of each region.
+    /// Gives the first chunk of each region.
     firsts: [usize; 3],
 }
 
@@ -272,7 +272,7 @@ impl<T: Element> RankMemory<T> {
 }
 
 impl<T: Element> Plane<T> {
-    /// Room for the rests of shards, in regions of so many chunks.
+    /// Makes room for the rests of shards, in regions of the given numbers of chunks.
     fn padded(widths: &Widths, regions: [usize; 3]) -> Self {
         let (chunks, width) = (widths.chunks, widths.rest);
         let starts = |region: usize| {
@@ -293,7 +293,7 @@ impl<T: Element> Plane<T> {
         }
     }
 
-    /// Gathers the rest of a shard from its chunks.
+    /// Takes the rest of a shard from its chunks.
     fn take(&self, region: usize, shard: usize, rest: &mut [T]) {
         let chunks = self.layout.chunks;
         for chunk in 0..chunks {

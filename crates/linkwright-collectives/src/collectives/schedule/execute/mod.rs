@@ -1,10 +1,10 @@
 //! A schedule run on real buffers, whose ranks share as many threads as there are cores.
 //!
-//! It does what the kernel does that a schedule is written for: blocks side by side, bounded
-//! connections, data cut into pieces that follow each other through all steps. As the check
-//! comes first, it ends, and every run gives the same bits: what a chunk holds depends on the
-//! schedule alone. What it leaves out: the machine. Its bandwidth is that of this computer's
-//! memory and says nothing of a GPU's links.
+//! It does the work of the kernel that a schedule is written for. Blocks run side by side,
+//! connections are bounded, and data is cut into pieces that follow each other through all steps.
+//! As the check comes first, it ends, and every run gives the same bits. The content of a chunk
+//! depends on the schedule alone. It leaves out the machine: its bandwidth is that of this
+//! computer's memory and says nothing of a GPU's links.
 
 mod element;
 mod exchange;
@@ -40,7 +40,7 @@ pub const MOST_RANKS: usize = 256;
 pub struct ExecuteOptions {
     /// Whether input and output share memory; by default apart, where the schedule may.
     pub placement: Option<Placement>,
-    /// The most bytes that a step moves at once; what is longer is cut.
+    /// Limits the bytes that a step moves at once. A longer run is cut.
     pub piece: usize,
     /// Messages that a connection holds.
     pub slots: usize,
@@ -49,7 +49,7 @@ pub struct ExecuteOptions {
 }
 
 impl Default for ExecuteOptions {
-    /// Pieces of 128 KiB stay in a core's cache between the sender and the receiver.
+    /// Takes pieces of 128 KiB, which stay in a core's cache between the sender and the receiver.
     fn default() -> Self {
         Self { placement: None, piece: 128 << 10, slots: DEFAULT_SLOTS, memory: 16 << 30 }
     }
@@ -64,65 +64,65 @@ pub enum ExecuteError {
     Schedule(#[from] ScheduleFault),
     /// A placement that the schedule does not declare.
     Placement {
-        /// The schedule.
+        /// Names the schedule.
         name: String,
-        /// The placement asked for.
+        /// Names the placement asked for.
         placement: Placement,
     },
     /// A root that takes no part.
     Root {
-        /// The root.
+        /// Names the root.
         root: usize,
-        /// The ranks.
+        /// Counts the ranks.
         ranks: usize,
     },
     /// Inputs for more or fewer ranks than the schedule has.
     Inputs {
-        /// The schedule's ranks.
+        /// Counts the schedule's ranks.
         ranks: usize,
-        /// The inputs.
+        /// Counts the inputs.
         inputs: usize,
     },
     /// An input that is not as long as the others, or that nothing reads.
     InputLength {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// Its elements.
+        /// Counts its elements.
         found: usize,
         /// How many it should have.
         expected: usize,
     },
     /// An input that does not divide among the ranks.
     Indivisible {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// Its elements.
+        /// Counts its elements.
         found: usize,
-        /// One shard for each rank.
+        /// Counts the shards, one for each rank.
         shards: usize,
     },
     /// More ranks than threads are allowed.
     TooManyRanks {
-        /// The ranks.
+        /// Counts the ranks.
         ranks: usize,
     },
-    /// More memory than allowed.
+    /// Refuses more memory than allowed.
     Memory {
-        /// The bytes needed.
+        /// Counts the bytes needed.
         needed: u128,
-        /// The bytes allowed.
+        /// Counts the bytes allowed.
         allowed: u64,
     },
-    /// A piece or a connection without room.
+    /// Refuses a piece or a connection without room.
     Zero {
-        /// Which option.
+        /// Names the option.
         what: &'static str,
     },
     /// A thread that did not start, or that failed.
     Thread {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// What happened.
+        /// Tells the problem.
         problem: String,
     },
 }
@@ -168,10 +168,10 @@ impl Diagnose for ExecuteError {
 
 /// Runs a schedule on one input for each rank and returns the output of each.
 ///
-/// Any number of elements will do where ranks hold whole buffers; a buffer that is shared out
-/// among ranks must divide by their number. For gather and all-gather, inputs may differ in
-/// length. Ranks that the collective reads nothing from give an empty input. A shard's elements
-/// need not divide into its chunks: what is left follows in one more pass.
+/// Any number of elements will do where ranks hold whole buffers. A buffer that is shared out among
+/// ranks must divide by their number. For gather and all-gather, inputs may differ in length. Ranks
+/// that the collective reads nothing from give an empty input. A shard's elements need not divide
+/// into its chunks: the rest follows in one more pass.
 ///
 /// # Errors
 /// A schedule that does not check, inputs that do not fit it, or more memory or threads than
@@ -223,7 +223,7 @@ const fn reduction_of(collective: Collective, asked: Reduction) -> Reduction {
     if collective.may_repeat() { Reduction::Max } else { asked }
 }
 
-/// The pieces that keep the longest run of chunks within so many bytes.
+/// Returns the pieces that keep the longest run of chunks within `bytes` bytes.
 fn pieces<T>(schedule: &Schedule, lengths: &Lengths, bytes: usize) -> Pieces {
     let longest = longest_run(schedule);
     let widths = Widths::new(schedule, lengths);
@@ -275,7 +275,7 @@ impl Share {
     }
 }
 
-/// What all ranks share.
+/// Holds the data that all ranks share.
 struct Run<'a, E> {
     schedule: &'a Schedule,
     connections: &'a Connections,

@@ -1,4 +1,4 @@
-//! What a collective must give, computed without any schedule.
+//! Computes the result of a collective without any schedule.
 
 use super::element::{Element, Reduction};
 use super::lengths::Lengths;
@@ -6,12 +6,12 @@ use super::{ExecuteError, reduction_of};
 use crate::collectives::schedule::Buffer;
 use crate::collectives::schedule::collective::{Collective, Content};
 
-/// The output of every rank.
+/// Returns the output of every rank.
 ///
-/// Integers equal those of [`super::execute`]. Floats are reduced here in the order of the
-/// ranks and there in the order of the schedule, so for `n` ranks sums may differ by up to
-/// `n * EPSILON` times the sum of the absolute values, and products, as long as none
-/// overflows or underflows, by `n * EPSILON` of the product.
+/// Integers equal those of [`super::execute`]. Floats are reduced here in the order of the ranks
+/// and there in the order of the schedule. So for `n` ranks sums may differ by up to `n * EPSILON`
+/// times the sum of the absolute values. Products may differ by `n * EPSILON` of the product, as
+/// long as none overflows or underflows.
 ///
 /// # Errors
 /// Inputs that do not fit the collective.

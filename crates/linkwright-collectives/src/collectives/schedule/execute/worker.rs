@@ -13,7 +13,7 @@ use crate::collectives::schedule::{Schedule, StepId, StepOperation};
 /// each such turn gives the core away.
 const IDLE_TURNS: usize = 16;
 
-/// The connections of a schedule, by their numbers.
+/// Holds the connections of a schedule, by their numbers.
 pub(super) type Connections = BTreeMap<Connection, usize>;
 
 /// Numbers the connections in the order of sender, receiver and channel.
@@ -28,7 +28,7 @@ pub(super) fn connections(schedule: &Schedule) -> Connections {
     connections
 }
 
-/// A step with everything looked up.
+/// Holds a step with everything looked up.
 #[derive(Debug, Clone)]
 struct Task<'a> {
     operation: StepOperation,
@@ -42,14 +42,14 @@ struct Task<'a> {
 struct Block<'a> {
     ends: Ends<usize>,
     tasks: Vec<Task<'a>>,
-    /// Tasks done, over all pieces.
+    /// Counts the tasks done, over all pieces.
     done: usize,
 }
 
 /// The pieces into which every chunk is cut: those of the even part, then those of the rest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pieces {
-    /// Elements of a chunk in each part.
+    /// Counts the elements of a chunk in each part.
     pub(super) widths: Widths,
     /// Elements of a piece; the last of a part may be shorter.
     pub(super) piece: usize,
@@ -74,7 +74,7 @@ impl Pieces {
     }
 }
 
-/// A rank's blocks and memory.
+/// Holds a rank's blocks and memory.
 pub(super) struct Worker<'a, T, E> {
     pub(super) rank: usize,
     pub(super) exchange: &'a E,
@@ -178,8 +178,8 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
             && block.ends.written(operation).all(|connection| self.exchange.has_room(connection))
     }
 
-    /// Runs one task. A message that is sent on is not copied: its buffer moves on, and the
-    /// free buffer of the next connection takes its place in the first.
+    /// Runs one task. A message that is sent on is not copied. Its buffer moves on, and the free
+    /// buffer of the next connection takes its place in the first.
     fn go_on(&mut self, block: &Block<'_>, task: &Task<'_>, piece: Piece) {
         let Task { operation, source, destination, .. } = *task;
         if operation.is_in_switch() {

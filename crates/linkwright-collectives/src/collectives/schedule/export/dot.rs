@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::collectives::schedule::{ChannelTransport, Schedule, StepOperation};
 use crate::system::views::dot::quote;
 
-/// Colours that differ also for most colour-blind readers (Okabe and Ito), used in turn.
+/// Lists colours that differ also for most colour-blind readers (Okabe and Ito), used in turn.
 const COLOURS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b5b5b"];
 
@@ -18,14 +18,15 @@ fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-/// Line width in points: the most chunks get five, and none less than one.
+/// Returns the line width in points: the most chunks get five, and none less than one.
 fn pen_width(chunks: u64, most: u64) -> f64 {
     1.0 + 4.0 * chunks as f64 / most.max(1) as f64
 }
 
-/// What a schedule moves, for `dot -Tsvg`: an arrow for each connection of each channel, in
-/// the channel's colour, wider the more chunks pass, with their number beside it. Through a switch
-/// the arrows are dashed: to the rank that reads the reduction of all, and from it to all.
+/// Draws the traffic of a schedule, for `dot -Tsvg`. Each connection of each channel has an arrow
+/// in the channel's colour. The more chunks pass, the wider it is, and their number stands beside
+/// it. Through a switch the arrows are dashed: they lead to the rank that reads the reduction of
+/// all, and from it to all.
 #[must_use]
 pub fn to_dot(schedule: &Schedule) -> String {
     let mut moved: BTreeMap<(usize, usize, usize), u64> = BTreeMap::new();
@@ -72,8 +73,9 @@ pub fn to_dot(schedule: &Schedule) -> String {
     text
 }
 
-/// Trees side by side, for `dot -Tsvg`: each given by the parent of every vertex, `None` for
-/// its root, with the names of the vertices and, for each tree, what stands above it.
+/// Draws trees side by side, for `dot -Tsvg`. Each tree is given by the parent of every vertex,
+/// `None` for its root. The names of the vertices are given, and for each tree the text that stands
+/// above it.
 ///
 /// Vertices without a name get their number; a parent that is no vertex is left out.
 #[must_use]

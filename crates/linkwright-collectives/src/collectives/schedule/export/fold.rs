@@ -1,21 +1,20 @@
-//! Fewer thread blocks: connections of several channels as one.
+//! Makes fewer thread blocks: connections of several channels become one.
 //!
 //! A tree for each of 72 roots has two connections between every two ranks, each with a block at
-//! either end, and all blocks of a rank must run at once. Where channels use the same links,
-//! their connections between two ranks become one, and what a rank sends to a peer and receives
-//! from it shares a block. The steps of a block keep the order of one run of the whole schedule,
-//! in which every message is received in the order of its sending, so that no step waits for
-//! what comes after it.
+//! either end. All blocks of a rank must run at once. Where channels use the same links, their
+//! connections between two ranks become one. A rank's sends to a peer and its receives from it
+//! share a block. The steps of a block keep the order of one run of the whole schedule. In it every
+//! message is received in the order of its sending, so that no step waits for a later one.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::collectives::schedule::{RankSchedule, Schedule, ScheduleStep, StepId, ThreadBlock};
 
-/// Rank, block and step.
+/// Names a rank, block and step.
 type Place = (usize, usize, usize);
 
-/// The schedule with a block for each peer of a rank and kind of links; None where a block
-/// receives from one rank and sends to another, or no such order was found. It holds for
+/// Returns the schedule with a block for each peer of a rank and kind of links. It is None where a
+/// block receives from one rank and sends to another, or no such order was found. It holds for
 /// executors on which any number of messages may be on their way.
 pub(super) fn fold_blocks(schedule: &Schedule) -> Option<Schedule> {
     let first_alike = |channel: usize| {
@@ -45,7 +44,8 @@ pub(super) fn fold_blocks(schedule: &Schedule) -> Option<Schedule> {
         let old = &schedule.programs[rank].blocks[block];
         let at = known[rank][&(first_alike(old.channel), peer(old)?)];
         let after = old.steps[step].after.iter();
-        // What ran before is placed; its own block's order needs no saying.
+        // Earlier steps are placed already, and the order within the step's own block needs no
+        // saying.
         let after = after.map(|id| places[&(rank, id.block as usize, id.step as usize)]);
         let after: Vec<StepId> = after.filter(|id| id.block as usize != at).collect();
         let steps = &mut programs[rank].blocks[at].steps;
@@ -63,8 +63,8 @@ fn peer(block: &ThreadBlock) -> Option<Option<usize>> {
     }
 }
 
-/// All steps in the order of one run, in which the messages of connections that become one are
-/// received as they were sent; None where it gets stuck.
+/// Returns all steps in the order of one run. In it the messages of connections that become one are
+/// received as they were sent. It is None where the run gets stuck.
 fn run(schedule: &Schedule, first_alike: &impl Fn(usize) -> usize) -> Option<Vec<Place>> {
     let blocks: Vec<(usize, usize)> = (0..schedule.ranks())
         .flat_map(|rank| (0..schedule.programs[rank].blocks.len()).map(move |block| (rank, block)))

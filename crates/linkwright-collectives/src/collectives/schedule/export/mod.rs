@@ -1,12 +1,12 @@
-//! Schedules in the formats of others: MSCCL XML, MSCCL++ JSON and Graphviz DOT.
+//! Writes schedules in the formats of others: MSCCL XML, MSCCL++ JSON and Graphviz DOT.
 //!
-//! - [`normal`]: what every format shares: a schedule without `nop` steps and without
-//!   dependencies that say nothing, checked for the rules that the formats rely on
-//! - [`pieces`]: a schedule cut into pieces, for executors that run it only once
-//! - [`msccl_xml`]: what MSCCL's executors load
-//! - [`msccl_xml_import`]: the reader of the same
-//! - [`mscclpp_json`]: what the MSCCL++ executor loads
-//! - [`mscclpp_import`]: the reader of the same
+//! - [`normal`] has the part that every format shares. It gives a schedule without `nop` steps and
+//!   without dependencies that say nothing, checked for the rules that the formats rely on
+//! - [`pieces`] has a schedule cut into pieces, for executors that run it only once
+//! - [`msccl_xml`] writes the files that MSCCL's executors load
+//! - [`msccl_xml_import`] reads the same
+//! - [`mscclpp_json`] writes the plans that the MSCCL++ executor loads
+//! - [`mscclpp_import`] reads the same
 //! - [`mod@dot`] draws pictures
 //! - `rounded`: a schedule whose shares are rounded, for executors that take few counts of chunks
 //! - `written`: how long a schedule takes in the form that a file has
@@ -47,12 +47,12 @@ pub use written::to_timed_msccl_xml;
 
 pub use normal::normalise;
 
-/// A schedule in another format.
+/// Holds a schedule in another format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
-    /// The file's whole text; the same schedule and options give the same bytes.
+    /// Holds the file's whole text. The same schedule and options give the same bytes.
     pub text: String,
-    /// What the format could not say and its user must know, each a sentence.
+    /// Lists the facts that the format could not say and its user must know, each a sentence.
     pub notes: Vec<String>,
 }
 
@@ -62,53 +62,53 @@ pub struct Export {
 pub enum ExportError {
     /// The executor would refuse the file, or read past its arrays.
     Limit {
-        /// The format.
+        /// Names the format.
         format: &'static str,
-        /// What there is too much of.
+        /// Names the thing that there is too much of.
         what: &'static str,
-        /// Where.
+        /// Says where.
         place: String,
         /// How many there are.
         count: u64,
         /// How many there may be.
         most: u64,
-        /// What the user can do.
+        /// Tells the user's remedy.
         remedy: &'static str,
     },
     /// The format has no such collective.
     NoCollective {
-        /// The format.
+        /// Names the format.
         format: &'static str,
-        /// The collective.
+        /// Names the collective.
         collective: Collective,
-        /// What the user can do.
+        /// Tells the user's remedy.
         remedy: &'static str,
     },
     /// The format has no word for what a switch does.
     NoOperation {
-        /// The format.
+        /// Names the format.
         format: &'static str,
-        /// What the step does.
+        /// Names the operation of the step.
         operation: &'static str,
-        /// The step.
+        /// Names the step.
         place: String,
-        /// What the user can do.
+        /// Tells the user's remedy.
         remedy: &'static str,
     },
     /// The schedule breaks a rule of schedules.
     Broken {
-        /// Where: a rank, a block, a step.
+        /// Says where it is: a rank, a block, a step.
         place: String,
-        /// What is wrong.
+        /// Names the fault.
         problem: String,
     },
     /// An option has a value that the format cannot hold.
     BadOption {
-        /// The option.
+        /// Names the option.
         option: &'static str,
-        /// Its value.
+        /// Gives its value.
         value: u64,
-        /// What would work.
+        /// Tells a value that works.
         remedy: &'static str,
     },
 }
@@ -138,7 +138,7 @@ impl Diagnose for ExportError {
     }
 }
 
-/// Refuses a schedule of which a switch does some steps.
+/// Refuses a schedule where a switch does some steps.
 fn refuse_in_switch(
     schedule: &crate::collectives::Schedule,
     format: &'static str,

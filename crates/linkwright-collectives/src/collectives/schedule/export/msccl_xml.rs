@@ -1,22 +1,22 @@
-//! MSCCL XML, as MSCCL's executors load it.
+//! Writes MSCCL XML, as MSCCL's executors load it.
 //!
-//! What it represents: the whole schedule but for transports, relays, GPUs and the root,
-//! which the format has no words for (the export's notes name them). The rules below are
-//! those of the loaders of Azure/msccl-executor-nccl and of ROCm/rccl (`msccl_parser.cc`,
-//! `msccl_struct.h`), the kernel that runs what they load (`msccl_kernel_impl.h`), and
-//! microsoft/msccl before them:
+//! It represents the whole schedule except transports, relays, GPUs and the root. The format has no
+//! words for these, and the export's notes name them. The rules below come from the loaders of
+//! Azure/msccl-executor-nccl and of ROCm/rccl (`msccl_parser.cc`, `msccl_struct.h`). They also come
+//! from the kernel that runs the loaded files (`msccl_kernel_impl.h`), and from microsoft/msccl
+//! before them:
 //!
 //! - The file starts with `<algo`: the loaders take no XML declaration. Attributes stand on
 //!   one line, in double quotes, of at most 255 characters, and entities are not decoded.
-//! - Each rank's loader keeps `algo`, every `gpu`, and its own `tb` and `step` elements, fewer
-//!   than 4,096 together and at most 1,024 children of each, in arrays whose end it does not
-//!   always watch.
+//! - Each rank's loader keeps `algo`, every `gpu`, and its own `tb` and `step` elements. They are
+//!   fewer than 4,096 together and have at most 1,024 children each. The loader does not always
+//!   watch the end of its arrays.
 //! - A step waits for one step of another block; `nop` steps before it each add one more,
 //!   and the last must be the step's own. A waiting step reads a number that only steps with
 //!   `hasdep="1"` advance.
-//! - Steps `re` that follow each other with one destination and one source buffer are fused,
-//!   with the count of the last; a step with `hasdep="1"` ends such a chain.
-//! - `nchunksperloop` cuts the count of elements of the call, times the number of ranks for
+//! - Steps `re` that follow each other with one destination and one source buffer are fused, with
+//!   the count of the last. A step with `hasdep="1"` ends such a chain.
+//! - `nchunksperloop` divides the count of elements of the call, times the number of ranks for
 //!   all-gather, reduce-scatter and all-to-all.
 
 use std::collections::BTreeSet;
@@ -30,30 +30,31 @@ use crate::collectives::schedule::{Buffer, Schedule, ScheduleStep, Slice, StepOp
 use crate::units::Bytes;
 
 const FORMAT: &str = "MSCCL XML";
-/// `MAXCHANNELS`.
+/// Gives `MAXCHANNELS`.
 pub(super) const MOST_CHANNELS: u64 = 32;
-/// `MSCCL_MAX_COUNT` less one.
+/// Gives `MSCCL_MAX_COUNT` less one.
 pub(super) const MOST_COUNT: u32 = 71;
 /// Offsets are `int16_t`.
 pub(super) const MOST_OFFSET: u64 = i16::MAX as u64;
-/// `MSCCL_MAX_NUM_THREAD_BLOCKS_PER_CHANNEL`: senders, and receivers, of a channel.
+/// Gives `MSCCL_MAX_NUM_THREAD_BLOCKS_PER_CHANNEL`, the most senders, and the most receivers, of a
+/// channel.
 const MOST_PEERS: u64 = 32;
 /// `MAX_NODES` less one: the loader stops when the last is in use.
 const MOST_ELEMENTS: u64 = 4095;
-/// `MAX_SUBS`.
+/// Gives `MAX_SUBS`.
 const MOST_CHILDREN: u64 = 1024;
-/// `MAX_STR_LEN`, less the end of the string.
+/// Gives `MAX_STR_LEN`, less the end of the string.
 const LONGEST_NAME: u64 = 254;
 
-/// What the file says beside the schedule.
+/// Holds the values of the file beside the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MscclOptions {
     /// The smallest call that may use it.
     pub min_bytes: Bytes,
     /// The largest; `None` for no bound, which the file says as 0.
     pub max_bytes: Option<Bytes>,
-    /// The most steps of a thread block, `nop` included: what the executor was built with
-    /// (`MSCCL_MAX_NUM_STEPS`), 64 in recent ones, 256 in microsoft/msccl; at most 1,024.
+    /// Limits the steps of a thread block, `nop` included. The executor was built with this number
+    /// (`MSCCL_MAX_NUM_STEPS`): 64 in recent ones, 256 in microsoft/msccl, at most 1,024.
     pub step_limit: u32,
 }
 
@@ -121,8 +122,8 @@ fn limit(
 
 /// Writes a schedule as MSCCL XML.
 ///
-/// Chunks are merged where all steps move multiples and a limit asks for it, and a step of
-/// 72 chunks or more becomes several, on both sides of its connection alike.
+/// Chunks are merged where all steps move multiples and a limit asks for it. A step of 72 chunks or
+/// more becomes several, on both sides of its connection alike.
 ///
 /// # Errors
 /// [`ExportError::Limit`] where an executor's limit would still be passed,
@@ -287,7 +288,7 @@ struct Line {
     source: (Buffer, u32),
     destination: (Buffer, u32),
     count: u32,
-    /// Block and line in it.
+    /// Names the block and the line in it.
     after: Option<(u32, u32)>,
 }
 
@@ -378,9 +379,9 @@ fn word(operation: StepOperation) -> &'static str {
     found.map_or("nop", |(word, _)| word)
 }
 
-/// Source and destination of a step. The format asks for both, where a step uses one: what
-/// is sent names where the peer puts it and what is received where the peer has it, as
-/// MSCCL's own tools write them, since microsoft/msccl writes to the peer's memory directly.
+/// Returns source and destination of a step. The format asks for both, where a step uses one. A
+/// sent run names where the peer puts it, and a received run where the peer has it. MSCCL's own
+/// tools write them in this way, since microsoft/msccl writes to the peer's memory directly.
 fn both_sides(
     schedule: &Schedule,
     ends: &Connections,

@@ -1,10 +1,10 @@
-//! A schedule as the exporters want it: sound, without `nop` steps, with the dependencies
+//! Makes a schedule as the exporters want it: sound, without `nop` steps, with the dependencies
 //! that matter.
 //!
-//! A `nop` waits and does nothing, so what it waits for is left to the next step of its
-//! block, and a step that waits for a `nop` waits for what the `nop` waits for and for the
-//! step before it. Of several steps of one block only the last need be waited for, and only
-//! where an earlier step of the waiting block has not waited for it already.
+//! A `nop` waits and does nothing, so its waits are left to the next step of its block. A step that
+//! waits for a `nop` waits for the same steps as the `nop`, and for the step before it. Of several
+//! steps of one block only the last need be waited for. Even that is needed only where an earlier
+//! step of the waiting block has not waited for it already.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::collectives::schedule::{
     RankSchedule, Schedule, ScheduleStep, Slice, StepId, StepOperation, ThreadBlock,
 };
 
-/// A connection: channel, sending rank, receiving rank.
+/// Names a connection: channel, sending rank, receiving rank.
 pub(super) type Connection = (usize, usize, usize);
 
-/// The block, and its steps in order, at one end of every connection.
+/// Holds the block, and its steps in order, at one end of every connection.
 pub(super) type Ends = BTreeMap<Connection, (usize, Vec<usize>)>;
 
 /// Both ends of every connection over which something is sent.
@@ -28,12 +28,12 @@ pub(super) struct Connections {
     pub(super) receives: Ends,
 }
 
-/// The schedule without `nop` steps and without dependencies that say nothing.
+/// Returns the schedule without `nop` steps and without dependencies that say nothing.
 ///
 /// # Errors
-/// [`ExportError::Broken`] where a step, a block or a dependency breaks a rule of
-/// [`Schedule`]: an index that does not exist, a missing peer or place, a place outside of
-/// its buffer, a block that waits for itself.
+/// Returns [`ExportError::Broken`] where a step, a block or a dependency breaks a rule of
+/// [`Schedule`]. The faults are an index that does not exist, and a missing peer or place. A place
+/// outside of its buffer is a fault, too, and so is a block that waits for itself.
 pub fn normalise(schedule: &Schedule) -> Result<Schedule, ExportError> {
     if schedule.programs.len() != schedule.gpus.len() || schedule.gpus.is_empty() {
         return Err(broken("it", "needs one program for each GPU, and at least one"));
@@ -98,7 +98,7 @@ pub(super) fn broken(place: &str, problem: impl Into<String>) -> ExportError {
     ExportError::Broken { place: place.to_owned(), problem: problem.into() }
 }
 
-/// What people call a step.
+/// Returns the words that people use for a step.
 pub(super) fn place(rank: usize, block: usize, step: Option<usize>) -> String {
     let block = format!("rank {rank}, block {block}");
     step.map_or(block.clone(), |step| format!("{block}, step {step}"))
@@ -255,7 +255,7 @@ mod tests {
     use crate::collectives::schedule::export::test_support::ring_all_reduce;
     use crate::collectives::{Buffer, Channel, Collective, ScheduleBuilder};
 
-    /// A change that breaks a schedule, and what is said of it.
+    /// Holds a change that breaks a schedule, and the words of its error.
     type Case<'a> = (&'a dyn Fn(&mut Schedule), &'a str);
 
     fn id(block: u32, step: u32) -> StepId {
@@ -286,7 +286,8 @@ mod tests {
         let blocks = &mut schedule.programs[0].blocks;
         blocks[0].steps.insert(0, nop(vec![id(1, 0), id(1, 1)]));
         blocks[0].steps.push(nop(vec![id(2, 0)]));
-        // Waits for what the first block's two `nop` steps wait for, and what comes before.
+        // This waits for the same steps as the first block's two `nop` steps, and for the steps
+        // before.
         blocks[2].steps[1].after = vec![id(0, 3)];
         let normal = normalise(&schedule).unwrap();
         let blocks = &normal.programs[0].blocks;

@@ -1,8 +1,8 @@
 //! Connections spread over channels, where an executor takes few peers on each.
 //!
-//! A star of 72 GPUs has 71 peers on its channel. Nothing hangs on the channel that a connection
-//! uses but that both of its ends name it and that no other connection of the two ranks does, so
-//! that connections move to channels over the same links that have room, old ones first.
+//! A star of 72 GPUs has 71 peers on its channel. The channel that a connection uses matters in two
+//! ways only. Both of its ends name it, and no other connection of the two ranks uses it. So
+//! connections move to channels over the same links that have room, old ones first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use crate::collectives::schedule::Schedule;
 /// Blocks that must share a channel, since each has an end of another's connection.
 struct Group {
     channel: usize,
-    /// Rank and block.
+    /// Names rank and block.
     blocks: Vec<(usize, usize)>,
-    /// Sender and receiver of each connection.
+    /// Names the sender and receiver of each connection.
     connections: Vec<(usize, usize)>,
 }
 
@@ -152,7 +152,7 @@ mod tests {
     use crate::collectives::{Collective, Relay, Schedule};
     use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
 
-    /// That many GPUs on one NVSwitch.
+    /// Builds a system of `gpus` GPUs on one NVSwitch.
     fn switched(gpus: usize) -> System {
         let mut builder = ServerBuilder::new("switched", "the test");
         let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();

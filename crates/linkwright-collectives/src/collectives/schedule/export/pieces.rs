@@ -1,14 +1,14 @@
-//! A schedule cut into pieces that follow one another, for executors that run it only once.
+//! Cuts a schedule into pieces that follow one another, for executors that run it only once.
 //!
 //! Data that moves in one piece fills no pipeline: each rank waits for all of it before it sends
-//! anything on. Here the buffers are cut into equal pieces, each with all of the schedule's
-//! chunks, and every block does its steps for the first piece, then for the second, as the time
-//! model's blocks do. What lies in the scratch buffer lies there once for each piece.
+//! anything on. Here the buffers are cut into equal pieces, each with all of the schedule's chunks.
+//! Every block does its steps for the first piece, then for the second, as the time model's blocks
+//! do. Data in the scratch buffer lies there once for each piece.
 
 use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, ScheduleStep, Slice, StepId};
 
-/// The schedule that does `pieces` times as many steps, each on a piece of the data; None where a
-/// step moves a run of chunks that lies in several shards.
+/// Returns the schedule that does `pieces` times as many steps, each on a piece of the data. It is
+/// None where a step moves a run of chunks that lies in several shards.
 #[must_use]
 pub fn in_pieces(schedule: &Schedule, pieces: u32) -> Option<Schedule> {
     let chunks = schedule.chunks.checked_mul(pieces).filter(|chunks| *chunks > 0)?;

@@ -7,7 +7,7 @@ use crate::collectives::{
     StepOperation,
 };
 
-/// A ring all-reduce: reduce-scatter, then all-gather, `chunks` chunks in each rank's part.
+/// Makes a ring all-reduce: reduce-scatter, then all-gather, `chunks` chunks in each rank's part.
 pub(super) fn ring_all_reduce(ranks: usize, chunks: u32) -> Schedule {
     let total = ranks as u32 * chunks;
     let mut builder =
@@ -31,7 +31,7 @@ pub(super) fn ring_all_reduce(ranks: usize, chunks: u32) -> Schedule {
     builder.finish()
 }
 
-/// An all-reduce up and down one tree, given by each rank's parent.
+/// Makes an all-reduce up and down one tree, given by each rank's parent.
 pub(super) fn tree_all_reduce(parents: &[Option<usize>], chunks: u32) -> Schedule {
     let ranks = parents.len();
     let gpus = (0..ranks).collect();
@@ -61,7 +61,7 @@ pub(super) fn tree_all_reduce(parents: &[Option<usize>], chunks: u32) -> Schedul
     builder.finish()
 }
 
-/// A broadcast along a chain of the ranks in this order.
+/// Makes a broadcast along a chain of the ranks in this order.
 pub(super) fn chain_broadcast(order: &[usize], chunks: u32, count: u32) -> Schedule {
     let (root, total) = (order[0], chunks * count);
     let gpus = (0..order.len()).map(|rank| 2 * rank + 1).collect();
@@ -142,7 +142,7 @@ pub(super) fn gathered_reduce_scatter(ranks: usize, chunks: u32) -> Schedule {
     schedule
 }
 
-/// Schedules of every shape above.
+/// Makes schedules of every shape above.
 pub(super) fn any_schedule() -> impl Strategy<Value = Schedule> {
     let protocols = prop::sample::select(Protocol::ALL.to_vec());
     let tree = prop::collection::vec(any::<prop::sample::Index>(), 1..8).prop_map(|choices| {

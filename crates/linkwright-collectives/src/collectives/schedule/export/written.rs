@@ -1,8 +1,8 @@
 //! How long a schedule takes in the form that a file has.
 //!
-//! A file may hold another form than was planned: chunks are merged, connections spread over other channels
-//! or folded into one, steps cut; and executors choose the links themselves, NVLink wherever two GPUs
-//! have it. So what is timed is what was written, read back where there is a reader.
+//! A file may hold another form than was planned. Chunks are merged, connections spread over other
+//! channels or folded into one, steps cut. Executors choose the links themselves, NVLink wherever
+//! two GPUs have it. So the written form is timed, read back where there is a reader.
 
 use super::msccl_xml_import::read_msccl_xml;
 use super::{Export, ExportError, MscclOptions, to_msccl_xml};
@@ -11,7 +11,7 @@ use crate::collectives::schedule::{Channel, ChannelTransport, Schedule};
 use crate::system::System;
 use crate::units::Bytes;
 
-/// The same on the links that an executor takes; what switches do stays theirs.
+/// Returns the same on the links that an executor takes. The work of switches stays theirs.
 pub(super) fn as_executed(form: Schedule) -> Schedule {
     let chosen = |channel: &Channel| match channel.transport {
         ChannelTransport::Switch => channel.clone(),
@@ -47,11 +47,11 @@ pub(super) fn note(what: &str, written: &Timing, planned: &Timing) -> String {
     )
 }
 
-/// Writes a schedule as MSCCL XML, with a note on how long the written form takes beside the schedule
-/// itself, where the system can carry both.
+/// Writes a schedule as MSCCL XML. Where the system can carry both, a note tells how long the
+/// written form takes beside the schedule itself.
 ///
 /// # Errors
-/// As [`to_msccl_xml`].
+/// Fails as [`to_msccl_xml`] does.
 pub fn to_timed_msccl_xml(
     schedule: &Schedule,
     system: &System,
@@ -80,7 +80,7 @@ mod tests {
     use crate::system::test_support::alone;
     use crate::units::Picoseconds;
 
-    /// The times of a note, us: of the file, and of the plan.
+    /// Returns the times of a note, us: of the file, and of the plan.
     fn times(export: &Export) -> (f64, f64) {
         let note = export.notes.iter().find(|note| note.starts_with("By the time model")).unwrap();
         let words: Vec<&str> = note.split_whitespace().collect();

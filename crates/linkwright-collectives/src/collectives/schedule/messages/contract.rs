@@ -1,6 +1,6 @@
-//! What every schedule keeps as messages: messages that match, no deadlock without buffering, every
-//! rank with what its collective promises, in any order of what may happen, and not a byte more or
-//! less than the data has.
+//! Tests the contract of every schedule as messages. Messages match, and nothing deadlocks without
+//! buffering. Every rank has the result that its collective promises, in any order of events. Not a
+//! byte more or less than the data is sent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,25 +14,25 @@ use crate::units::Bytes;
 
 /// Whose inputs a chunk is made of: ranks with the chunks of their inputs.
 type Value = BTreeSet<(usize, u32)>;
-/// What a run of chunks holds.
+/// Holds the content of a run of chunks.
 type Run = Vec<Value>;
-/// Sender, receiver and tag.
+/// Names sender, receiver and tag.
 type Key = (u32, u32, u32);
 
-/// One rank's program with the step behind each of its operations.
+/// Holds one rank's program with the step behind each of its operations.
 struct Lane {
     program: RankProgram,
     steps: Vec<(u64, StepId)>,
 }
 
-/// One order of play, chosen by chance, of real contents.
+/// Plays real contents in one order, chosen by chance.
 struct Player<'a> {
     of: &'a MessageSchedule,
     cut: Cut,
     lanes: Vec<Lane>,
-    /// For each rank and piece its output and its scratch.
+    /// Holds, for each rank and piece, its output and its scratch.
     memory: BTreeMap<(usize, u64), [Vec<Option<Value>>; 2]>,
-    /// What has landed for a step.
+    /// Holds the data that has landed for a step.
     landed: BTreeMap<(usize, u64, StepId), Run>,
     sends: BTreeMap<Key, VecDeque<(usize, usize, Run)>>,
     receives: BTreeMap<Key, VecDeque<(usize, usize)>>,
@@ -222,7 +222,7 @@ impl<'a> Player<'a> {
         let sent = self.sends.get_mut(&key).and_then(VecDeque::pop_front);
         let received = self.receives.get_mut(&key).and_then(VecDeque::pop_front);
         let ((from, send, run), (to, receive)) = sent.zip(received).expect("both are there");
-        // What was to be sent must still lie where it was read.
+        // The data to be sent must still lie where it was read.
         let (piece, _, step) = self.step_of(from, send);
         let place = step.source.filter(|_| !step.operation.receives());
         if let Some(source) = place {

@@ -1,17 +1,18 @@
-//! A schedule as the messages of each rank, for a replay of programs.
+//! Writes a schedule as the messages of each rank, for a replay of programs.
 //!
-//! What it represents: every step that sends is a message of its run of chunks, every step that
-//! receives waits for one. What it leaves out: the time of reductions and of copies within a rank;
-//! and relays. A replay's network finds the way of every message itself, but for those that a plan
-//! leads by interfaces of its choice or over the host ([`ways`]).
+//! Every step that sends is a message of its run of chunks, and every step that receives waits for
+//! one. This leaves out the time of reductions and of copies within a rank, and relays. A replay's
+//! network finds the way of every message itself. Only messages that a plan leads by interfaces of
+//! its choice or over the host have a given way ([`ways`]).
 //!
-//! - Of a [`Schedule`] ([`MessageSchedule`]) the steps of a block follow one another, and those of
-//!   different blocks run side by side. Data longer than one message's share is cut into pieces,
-//!   and every piece runs the whole schedule, one behind the other in each block. A connection has
-//!   [`DEFAULT_SLOTS`] receives posted ahead, so that a schedule which [`check`](crate::collectives::check())
-//!   finds free of deadlock stays so where a send ends only with its receive.
-//! - Of a [`ScheduleSource`] ([`program`], [`part`]) the messages of a group post together,
-//!   receives and sends in the order of its steps, and the next group waits for all of them.
+//! - In a [`Schedule`] ([`MessageSchedule`]) the steps of a block follow one another, and the steps
+//!   of different blocks run side by side. Data longer than one message's share is cut into pieces.
+//!   Every piece runs the whole schedule, one behind the other in each block. A connection has
+//!   [`DEFAULT_SLOTS`] receives posted ahead. So a schedule which
+//!   [`check`](crate::collectives::check()) finds free of deadlock stays free where a send ends
+//!   only with its receive.
+//! - In a [`ScheduleSource`] ([`program`], [`part`]) the messages of a group post together,
+//!   receives and sends in the order of its steps. The next group waits for all of them.
 
 #[doc(hidden)]
 pub mod contract;
@@ -52,9 +53,9 @@ impl MessageSchedule {
     /// tells beforehand.
     ///
     /// # Errors
-    /// [`TimeError::Unpaired`] where a send has no receive or a receive no send,
-    /// [`TimeError::Stuck`] where steps wait for one another for ever, and
-    /// [`TimeError::InSwitch`] where a switch does some of them.
+    /// Returns [`TimeError::Unpaired`] where a send has no receive or a receive no send. Returns
+    /// [`TimeError::Stuck`] where steps wait for one another for ever, and [`TimeError::InSwitch`]
+    /// where a switch does some of them.
     pub fn new(schedule: Schedule) -> Result<Self, TimeError> {
         if let Some((rank, block, step)) = schedule.first_in_switch() {
             return Err(TimeError::InSwitch { rank, block, step });
@@ -70,16 +71,16 @@ impl MessageSchedule {
         Self { ways: Ways::of(&self.schedule, system), ..self }
     }
 
-    /// The schedule.
+    /// Returns the schedule.
     #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// What one rank sends and receives. `size` is as in
+    /// Returns the messages that one rank sends and receives. `size` is as in
     /// [`Operation::Collective`](crate::program::Operation): the whole vector of a broadcast,
-    /// reduction or reduce-scatter, one rank's part otherwise; `longest` is what one message
-    /// carries at most, as long as the operations are not too many.
+    /// reduction or reduce-scatter, one rank's part otherwise. `longest` is the most bytes of one
+    /// message, as long as the operations are not too many.
     ///
     /// Peers are ranks of the schedule, tags number the messages of a connection, and every
     /// message names [`WORLD`]. Runs of no bytes are not sent.
@@ -121,7 +122,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// Data in one piece.
+    /// Cuts nothing: it keeps the data in one piece.
     fn whole(collective: Collective, ranks: usize, chunks: u32, size: Bytes) -> Self {
         let shards = match collective {
             Collective::ReduceScatter => ranks as u64,
@@ -163,7 +164,8 @@ fn share(index: u64, of: u64, whole: u64) -> u64 {
     (u128::from(whole) * u128::from(index) / u128::from(of)) as u64
 }
 
-/// What one rank of a rule sends and receives; `size` is as in [`MessageSchedule::program`].
+/// Returns the messages that one rank of a rule sends and receives. `size` is as in
+/// [`MessageSchedule::program`].
 ///
 /// Peers are ranks of the rule, tags are those of its groups, and every message names [`WORLD`].
 /// Messages of no bytes are sent, too.
@@ -175,9 +177,9 @@ pub fn program(source: &impl ScheduleSource, rank: u32, size: Bytes) -> RankProg
     part(source, rank, size, 0, u32::MAX).0
 }
 
-/// The same from one of the rank's groups on, with whole groups until there are so many operations,
-/// and the next group with messages, from which to go on when all of these are complete; none behind
-/// the last.
+/// Returns the same from one of the rank's groups on, with whole groups until it has `most`
+/// operations. It also returns the next group with messages, from which to go on when all of these
+/// are complete. There is none behind the last.
 ///
 /// # Panics
 /// For a rank that the rule does not have.
@@ -321,7 +323,8 @@ impl Writer {
         last
     }
 
-    /// Writes a group's messages, each behind the start of the one before, and what waits for all.
+    /// Writes a group's messages, each behind the start of the one before, and the operation that
+    /// waits for all.
     fn together(&mut self, group: &Group) {
         let mut before = self.lanes[0].last.map(completed);
         let first = self.operations;

@@ -7,7 +7,7 @@ use crate::collectives::schedule::time::TimeError;
 use crate::collectives::schedule::walk::{self, WalkedBlock, WalkedStep};
 use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, Slice, StepId, ThreadBlock};
 
-/// What following the data through a schedule gives.
+/// Holds the results of following the data through a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Walk {
     /// For each rank its steps, every one behind those that it waits for.
@@ -19,10 +19,11 @@ pub(super) struct Walk {
     pub(super) longest_run: u32,
 }
 
-/// A connection: channel, sender and receiver.
+/// Names a connection: channel, sender and receiver.
 type Connection = (usize, usize, usize);
 
-/// What a rank's buffers hold: for each chunk the offset in the input that it comes from.
+/// Holds the content of a rank's buffers: for each chunk the offset in the input that it comes
+/// from.
 struct Memory {
     output: Vec<u32>,
     scratch: Vec<u32>,

@@ -7,7 +7,7 @@ use crate::collectives::schedule::Buffer;
 use crate::system::System;
 use crate::system::test_support::{alone, on_one_switch};
 
-/// The plan of a collective on some GPUs of a DGX-1V.
+/// Plans a collective on some GPUs of a DGX-1V and returns its messages.
 fn planned(gpus: &[usize], collective: Collective, algorithm: &dyn Planner) -> MessageSchedule {
     let machine = alone("dgx1-v100");
     let found = plan(algorithm, &Question::new(&machine, gpus, collective)).unwrap();

@@ -7,7 +7,7 @@ use crate::collectives::schedule::{Channel, Schedule, StepId, StepOperation};
 /// Writes down what all ranks do, on one channel.
 ///
 /// # Errors
-/// More than [`MOST_MATERIALISED`] ranks.
+/// Refuses more than [`MOST_MATERIALISED`] ranks.
 ///
 /// # Panics
 /// Where there are not as many GPUs as ranks.

@@ -1,9 +1,9 @@
 //! A schedule as a rule that yields it rank by rank.
 //!
-//! What a rank does in a collective of thousands of ranks need never stand in memory as a whole: a
-//! [`ScheduleSource`] gives it group by group, and a run asks for the next when the last is done.
-//! A [`Group`] is steps that post together with their neighbours and are waited for together, as
-//! MPI's `sendrecv`, or its `irecv`, `isend` and `waitall`, do. [`materialise`] writes the whole
+//! A rank's steps in a collective of thousands of ranks need never stand in memory as a whole. A
+//! [`ScheduleSource`] gives them group by group, and a run asks for the next when the last is done.
+//! A [`Group`] is steps that post together with their neighbours and are waited for together. MPI's
+//! `sendrecv`, or its `irecv`, `isend` and `waitall`, do the same. [`materialise`] writes the whole
 //! down as a [`Schedule`](crate::collectives::Schedule), to be checked, executed or exported.
 
 mod materialise;
@@ -26,7 +26,7 @@ pub const MOST_MATERIALISED: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct TooManyRanks {
-    /// The ranks.
+    /// Counts the ranks.
     pub ranks: usize,
 }
 
@@ -41,18 +41,18 @@ impl Diagnose for TooManyRanks {
     }
 }
 
-/// One step of a group.
+/// Describes one step of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStep {
-    /// What it does.
+    /// Names its operation.
     pub operation: StepOperation,
     /// The other rank, where it sends or receives.
     pub peer: Option<u32>,
-    /// What it reads: the data, or what is received is reduced with.
+    /// Names the run that it reads: the data, or the run that is reduced with the received one.
     pub source: Option<Slice>,
-    /// What it writes.
+    /// Names the run that it writes.
     pub destination: Option<Slice>,
-    /// How many chunks.
+    /// Counts the chunks.
     pub count: u32,
     /// Which chunks of the collective's data these are, since not all shards are equally long;
     /// none for a signal, whose message is empty.
@@ -61,14 +61,14 @@ pub struct SourceStep {
 
 /// Steps of one rank that post together.
 ///
-/// Copies before the first message precede all messages, and those behind the last follow them.
-/// What is sent is what the rank has before the group: a received run is reduced when the group's
-/// own messages have been read, and several in the order in which they stand.
+/// Copies before the first message precede all messages, and those behind the last follow them. The
+/// sent data is the rank's data before the group. A received run is reduced when the group's own
+/// messages have been read. Several are reduced in the order in which they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// What its messages carry, so that both ends know them by it.
+    /// Marks its messages, so that both ends know them by it.
     pub tag: u32,
-    /// The steps, in the order in which they post.
+    /// Lists the steps, in the order in which they post.
     pub steps: Vec<SourceStep>,
     /// Whether copies within the rank are wanted, which take no time and are no messages.
     with_copies: bool,
@@ -131,21 +131,21 @@ impl Group {
     }
 }
 
-/// What yields a schedule rank by rank.
+/// Yields a schedule rank by rank.
 ///
 /// Groups of a rank follow one another: one starts when all steps of the one before have ended.
 /// The same question always has the same answer.
 pub trait ScheduleSource {
-    /// What it brings about.
+    /// Returns the collective that it brings about.
     fn collective(&self) -> Collective;
 
-    /// How many ranks take part.
+    /// Counts the ranks that take part.
     fn ranks(&self) -> usize;
 
     /// Chunks in a shard.
     fn chunks(&self) -> u32;
 
-    /// Length of a rank's scratch buffer, in chunks.
+    /// Returns the length of a rank's scratch buffer, in chunks.
     fn scratch_chunks(&self, rank: u32) -> u32;
 
     /// How many groups a rank has; some may be empty.

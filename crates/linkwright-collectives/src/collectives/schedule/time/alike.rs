@@ -1,18 +1,18 @@
-//! Thread blocks that behave alike, played once.
+//! Finds thread blocks that behave alike, so that one of them is played once for all.
 //!
-//! What it represents: two blocks behave alike if they take the same steps, and if whatever either
-//! meets (the block that it receives from, the one that it sends to, the blocks that it waits for,
-//! those that it takes turns with, and every link on its path with all that this link carries) behaves
-//! alike, too. The coarsest division of blocks and links into such classes is found by refinement: from
-//! what each is by itself, classes are split by the classes of what their members meet until no
-//! class splits any more. One block of each class then stands for all of it, over one link of each
-//! class, which it loads as often as blocks of its class load that link; since rates, arrivals and
-//! turns follow from nothing but what a block meets, what it does at any time is what each of its
-//! class does. A test plays schedules with and without this, and finds the same times.
+//! Two blocks behave alike if they take the same steps and everything that they meet behaves alike,
+//! too. A block meets the block that it receives from and the one that it sends to. It meets the
+//! blocks that it waits for, and those that it takes turns with. It meets every link on its path,
+//! with all that this link carries. Refinement finds the coarsest division of blocks and links into
+//! such classes. It starts from the properties of each by itself. The classes that their members
+//! meet split them, until no class splits any more. One block of each class then stands for all of
+//! it, over one link of each class. It loads that link as often as blocks of its class do. Rates,
+//! arrivals and turns follow only from the things that a block meets. So at any time each block of
+//! a class does the same. A test plays schedules with and without this, and finds the same times.
 //!
 //! A hash proposes the classes; they are compared word by word before they are believed.
 //!
-//! What it leaves out: who is late among ranks, which a lone collective's ranks are not; a network that
+//! It leaves out lateness among ranks, which a lone collective's ranks do not have. A network that
 //! others use is played in whole.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ use super::lowered::{LoweredSchedule, OpenPath};
 /// The most looks at blocks that a search for classes takes.
 const MOST_LOOKS: usize = 1 << 24;
 
-/// What a word stands for where there is nothing.
+/// Stands in a word where there is nothing.
 const NOTHING: u64 = u64::MAX;
 
 /// A schedule of one rank that takes as long as another of many.
@@ -47,13 +47,13 @@ pub(super) fn alike(whole: &LoweredSchedule, capacities: &[Bandwidth]) -> Option
     parts.is_sound(&classes).then(|| parts.folded(whole, &classes))
 }
 
-/// A kernel and its links, as the search looks at them.
+/// Holds a kernel and its links, as the search looks at them.
 struct Parts<'a> {
     kernel: &'a Kernel,
     paths: &'a [OpenPath],
     capacities: &'a [Bandwidth],
     takes_turns: bool,
-    /// The block of each step.
+    /// Names the block of each step.
     block_of: Vec<u32>,
     /// Range of `users` for each link, and who uses it: a connection and its part of the data.
     first_user: Vec<u32>,
@@ -62,7 +62,7 @@ struct Parts<'a> {
     shares: Vec<u64>,
 }
 
-/// The class of each block and link, each numbered by its first member.
+/// Holds the class of each block and link, each numbered by its first member.
 #[derive(PartialEq)]
 struct Classes {
     blocks: Vec<u32>,
@@ -97,7 +97,7 @@ impl<'a> Parts<'a> {
         Self { kernel, paths, capacities, takes_turns, block_of, first_user, users, shares }
     }
 
-    /// A class and a part of the data in one word.
+    /// Joins a class and a part of the data in one word.
     fn used(&self, class: u32, share: f64) -> u64 {
         let share = self.shares.binary_search(&share.to_bits()).unwrap_or(self.shares.len());
         u64::from(class) << 32 | share as u64
@@ -169,7 +169,8 @@ impl<'a> Parts<'a> {
         self.paths[outgoing as usize].uses.iter().for_each(|(link, _)| carries(*link as u32));
     }
 
-    /// What a block does: its steps, and for each its place in the blocks of those that it waits for.
+    /// Describes the work of a block: its steps, and for each its place in the blocks of those that
+    /// it waits for.
     fn steps(&self, block: usize, words: &mut Vec<u64>) {
         let block = self.kernel.blocks[block];
         for linked in &self.kernel.steps[block.steps.0 as usize..block.steps.1 as usize] {
@@ -269,10 +270,10 @@ impl<'a> Parts<'a> {
         of_all(&classes.blocks, &blocks) && of_all(&classes.links, &links)
     }
 
-    /// One rank with a block for each class.
+    /// Makes one rank with a block for each class.
     fn folded(&self, whole: &LoweredSchedule, classes: &Classes) -> Alike {
-        // Blocks that take turns keep their order: the first member of the class of one that
-        // precedes another in its lane precedes the first of the other's.
+        // Blocks that take turns keep their order. Where one precedes another in its lane, the
+        // first member of its class precedes the first of the other's.
         let mut place = vec![0; classes.blocks.len()];
         let firsts = || (0_u32..).zip(&classes.blocks).filter(|(index, class)| index == *class);
         (0_u32..).zip(firsts()).for_each(|(at, (first, _))| place[first as usize] = at);
@@ -329,8 +330,9 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A label for each block or link, the same for those that have not been told apart, and which are to be looked at
-/// again: those in whose words a label has changed. Of the others nothing can be told that was not told before.
+/// Holds a label for each block or link, the same for those that have not been told apart. Also
+/// says which are to be looked at again: those with a changed label in their words. The others
+/// cannot be told apart by anything new.
 struct Labels {
     all: Vec<u32>,
     /// How many have each label.
@@ -410,7 +412,7 @@ fn hashed(words: &[u64]) -> u64 {
     words.iter().fold(words.len() as u64, |hash, word| joined(hash, *word))
 }
 
-/// Two words as one.
+/// Joins two words in one.
 const fn joined(a: u64, b: u64) -> u64 {
     mixed((a ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ b)
 }

@@ -1,14 +1,14 @@
 //! The links that can slow a transfer, of all that it crosses.
 //!
-//! What it represents: transfers of a lone schedule share links max-min fairly, and most of the links on a
-//! way never decide how: the wires to four NVSwitches carry a quarter of the same transfers each, and a
-//! network interface is fed by wider ones. A link is left out where another is full no later, whatever is
-//! under way, so that all rates stay what they are to the last unit:
+//! Transfers of a lone schedule share links max-min fairly, and most of the links on a way never
+//! decide how. The wires to four NVSwitches carry a quarter of the same transfers each. Wider links
+//! feed a network interface. A link is left out where another is full no later, whatever is under
+//! way. So all rates stay the same to the last unit:
 //!
-//! - its users, with their parts of the data, are users of another link that is no wider: that one's level
-//!   is a quotient of no more by no less;
-//! - what its users can reach at most, one transfer each, does not fill it by one part in a million, which
-//!   no rounding bridges;
+//! - its users, with their parts of the data, are users of another link that is no wider. That
+//!   link's level is a quotient of no more by no less;
+//! - the most that its users can reach, one transfer each, does not fill it by one part in a
+//!   million, which no rounding bridges;
 //! - it has one user, all of whose data crosses it: then it is that user's limit.
 //!
 //! The second and the third hold only while a connection carries one transfer at a time, as blocks do.
@@ -87,8 +87,8 @@ fn includes(other: &[(u32, f64)], own: &[(u32, f64)]) -> bool {
     })
 }
 
-/// The most that a connection's transfer reaches by its limit and all links but one; infinite where
-/// nothing else slows it, or so much that rounding counts.
+/// Returns the most that a connection's transfer reaches by its limit and all links but one. It is
+/// infinite where nothing else slows it, or where the figure is large enough for rounding to count.
 fn most_but_for(path: &OpenPath, link: ResourceId, capacities: &[Bandwidth]) -> f64 {
     let others = path.uses.iter().filter(|(other, _)| *other != link);
     let rates = others.map(|(other, share)| capacities[*other].0 as f64 / share);

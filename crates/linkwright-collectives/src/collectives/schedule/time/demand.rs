@@ -1,4 +1,4 @@
-//! What a schedule asks of links in all, whenever it asks for it.
+//! Sums the load of a schedule on links, whenever it asks for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use crate::network::ResourceId;
 use crate::program::kernel::Pieces;
 use crate::units::Bytes;
 
-/// What one run of a schedule asks of one resource.
+/// Holds the load of one run of a schedule on one resource.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkDemand {
-    /// The resource.
+    /// Names the resource.
     pub resource: ResourceId,
-    /// Bytes on the wire, the protocol's flags among them.
+    /// Counts the bytes on the wire, the protocol's flags among them.
     pub bytes: f64,
     /// How many flows share them at most at one time: the connections that use the resource, or their lanes where those of
     /// one take turns.
@@ -60,8 +60,8 @@ impl LoweredSchedule {
         }
     }
 
-    /// What a run over `size` bytes, as nccl-tests counts them, asks of each resource that it uses, by
-    /// resource.
+    /// Returns the load of a run over `size` bytes, as nccl-tests counts them, on each resource
+    /// that it uses, by resource.
     #[must_use]
     pub fn demand(&self, size: Bytes) -> Vec<LinkDemand> {
         let mut of_resource: BTreeMap<ResourceId, (f64, BTreeSet<u32>)> = BTreeMap::new();

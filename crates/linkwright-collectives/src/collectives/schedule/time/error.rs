@@ -1,4 +1,4 @@
-//! What can go wrong when a schedule is timed.
+//! Lists the errors when a schedule is timed.
 
 use thiserror::Error;
 
@@ -14,62 +14,62 @@ use crate::system::NoReducingSwitch;
 pub enum TimeError {
     /// A GPU that the machine does not have.
     UnknownGpu {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// Its GPU.
+        /// Names its GPU.
         gpu: usize,
-        /// The machine's name.
+        /// Names the machine.
         machine: String,
         /// How many GPUs that has.
         count: usize,
     },
-    /// Two ranks without a way between them.
+    /// Tells of two ranks without a way between them.
     NoRoute {
-        /// The links, in words.
+        /// Names the links, in words.
         links: &'static str,
-        /// The sending GPU.
+        /// Names the sending GPU.
         from: usize,
-        /// The receiving GPU.
+        /// Names the receiving GPU.
         to: usize,
-        /// The machine's name.
+        /// Names the machine.
         machine: String,
     },
     /// In-switch steps where no switch does them.
     NoReducingSwitch(#[from] NoReducingSwitch),
     /// In-switch steps where ranks can only send messages.
     InSwitch {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// Its block.
+        /// Names its block.
         block: usize,
-        /// The step.
+        /// Names the step.
         step: usize,
     },
     /// A block that sends to, or receives from, a rank that does not do its part.
     Unpaired {
-        /// The rank.
+        /// Names the rank.
         rank: usize,
-        /// The block.
+        /// Names the block.
         block: usize,
-        /// The channel.
+        /// Names the channel.
         channel: usize,
     },
     /// Blocks that wait for one another for ever.
     Stuck {
         /// The first rank that waits.
         rank: usize,
-        /// Its block.
+        /// Names its block.
         block: usize,
-        /// The step.
+        /// Names the step.
         step: usize,
     },
     /// More events than a run may have.
     TooManyTransfers {
-        /// The data.
+        /// Counts the data.
         size: crate::units::Bytes,
-        /// The chunk.
+        /// Gives the chunk.
         chunk: crate::units::Bytes,
-        /// The transfers.
+        /// Counts the transfers.
         transfers: u64,
         /// The most that are allowed.
         limit: u64,
@@ -79,10 +79,10 @@ pub enum TimeError {
     Engine(#[from] EngineError),
     /// Something that no schedule should bring about.
     Fault {
-        /// What it is.
+        /// Describes the problem.
         problem: String,
     },
-    /// A chunk size of zero.
+    /// Refuses a chunk size of zero.
     EmptyChunk,
 }
 

@@ -1,10 +1,12 @@
 //! How long a schedule takes at least, whatever its chunks, without playing it.
 //!
-//! A block takes its steps one after the other. While it sends it does nothing else, and no transfer is
-//! faster than its connection alone on its links; nor does it while it writes to its GPU's memory what
-//! its next steps need. Nor does it begin before what its first step waits for has come the whole way, whose hops
-//! each have a latency. So the busiest block bounds the whole, with the way to it: a chain's last has all hops before
-//! it. Where connections take turns, a lane carries one transfer at a time, so that the busiest lane does, too.
+//! A block takes its steps one after the other. While it sends it does nothing else, and no
+//! transfer is faster than its connection alone on its links. It also does nothing else while it
+//! writes data for its next steps to its GPU's memory. It does not begin before the data of its
+//! first step has come the whole way. The hops of this way each have a latency. So the busiest
+//! block bounds the whole, with the way to it: a chain's last has all hops before it. Where
+//! connections take turns, a lane carries one transfer at a time, so that the busiest lane bounds
+//! the whole, too.
 
 use crate::collectives::schedule::Pacing;
 use crate::program::kernel::{KernelBlock, Pieces};
@@ -15,11 +17,11 @@ use super::lowered::{LoweredSchedule, OpenPath};
 /// The most pieces that data is cut into where their length is looked for, and more.
 const MOST_PIECES: u64 = 4_096;
 
-/// What rounding takes of a transfer, bytes, and of a copy, seconds.
+/// Gives the loss by rounding of a transfer, bytes, and of a copy, seconds.
 const ROUNDED: (f64, f64) = (1.0, 1e-12);
 
 impl LoweredSchedule {
-    /// What a run over `size` bytes takes at least on links of these capacities.
+    /// Returns the least time of a run over `size` bytes on links of these capacities.
     pub(super) fn least(
         &self,
         size: Bytes,

@@ -17,7 +17,7 @@ use crate::collectives::schedule::{
     Channel, ChannelTransport, Pacing, Schedule, ScheduleStep, StepOperation, ThreadBlock,
 };
 
-/// What a connection uses of the links, and how long what is sent takes to arrive.
+/// Describes a connection's use of the links, and how long its data takes to arrive.
 #[derive(Debug, Clone)]
 pub(super) struct OpenPath {
     pub(super) uses: Vec<(ResourceId, f64)>,
@@ -32,7 +32,7 @@ pub(super) struct OpenPath {
 /// The most transfers that one run of a schedule takes.
 const MOST_TRANSFERS: u64 = 50_000_000;
 
-/// A schedule as a kernel on links, with the paths of its connections in their order.
+/// Holds a schedule as a kernel on links, with the paths of its connections in their order.
 #[derive(Debug, Clone)]
 pub struct LoweredSchedule {
     pub(super) kernel: Arc<Kernel>,
@@ -59,7 +59,7 @@ impl LoweredSchedule {
     /// As [`Self::new`], of an outline: the steps of rank 0 are those of all ranks.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Fails as [`Self::new`] does.
     pub(super) fn of_outline(
         outline: &Schedule,
         routes: &Routes<'_>,
@@ -138,7 +138,7 @@ impl LoweredSchedule {
                 let (uses, wire, reach) = known.path(channel, (rank, to))?;
                 let latency = protocol.hop(reach).max(wire);
                 let alone = switched.then_some(paths.len());
-                // What is contributed is copied to where the switch reads it, and crosses links then.
+                // A contribution is copied to where the switch reads it, and crosses links then.
                 let own = protocol.copy_bandwidth;
                 let written = || OpenPath { limit: Some(own), ..opened(Vec::new(), latency) };
                 paths.push(if switched { written() } else { opened(uses, latency) });
@@ -207,8 +207,8 @@ impl LoweredSchedule {
         self.paths.iter().flat_map(|path| path.uses.iter().map(|(link, _)| *link))
     }
 
-    /// What its ranks call: `size` bytes, as nccl-tests counts them, in chunks of at most `chunk`,
-    /// over connections that were opened from `first_connection` on.
+    /// Returns the call of its ranks: `size` bytes, as nccl-tests counts them, in chunks of at most
+    /// `chunk`. It takes connections that were opened from `first_connection` on.
     ///
     /// # Errors
     /// [`TimeError`] where the chunks are too many or have no bytes.
@@ -222,7 +222,7 @@ impl LoweredSchedule {
         Ok(self.call_of(pieces, first_connection))
     }
 
-    /// As [`Self::call`], in so many pieces.
+    /// Works as [`Self::call`], in a given number of pieces.
     #[must_use]
     pub fn call_in_pieces(
         &self,
@@ -244,7 +244,7 @@ impl LoweredSchedule {
         self.shards * u64::from(self.chunks)
     }
 
-    /// What so many bytes of data are on its links.
+    /// Returns the bytes on its links for `data` bytes of data.
     pub(super) fn on_wire(&self, data: Bytes) -> f64 {
         data.0 as f64 / self.protocol.data_share
     }
@@ -265,7 +265,7 @@ impl LoweredSchedule {
         }
     }
 
-    /// The same with another kernel and its paths.
+    /// Returns the same with another kernel and its paths.
     pub(super) fn with(&self, kernel: Arc<Kernel>, paths: Vec<OpenPath>) -> Self {
         Self { kernel, paths, ..self.clone() }
     }

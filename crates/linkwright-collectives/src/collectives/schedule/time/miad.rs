@@ -1,7 +1,7 @@
 //! The chunk size, found as Blink finds it: multiplicative increase, additive decrease.
 //!
 //! Small chunks leave links idle between steps, large ones fill a pipeline late. Blink's code
-//! generator starts small, doubles the chunk while the time falls, and then takes equal steps
+//! generator starts small and doubles the chunk while the time falls. Then it takes equal steps
 //! back while that helps (Blink, "Auto chunk size selection with MIAD").
 //!
 //! Many small pieces take long to play, and are seldom the best. The search therefore starts with at most
@@ -35,17 +35,17 @@ const STEPS_BACK: u64 = 4;
 /// One chunk size that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChunkTrial {
-    /// The chunk.
+    /// Gives the chunk.
     pub chunk: Bytes,
-    /// Size over time, GB/s.
+    /// Divides size by time, GB/s.
     pub algorithm_bandwidth: f64,
 }
 
-/// The best timing over chunk sizes, and what was tried on the way, in order; with the chunks that
-/// the schedule names, where it does.
+/// Returns the best timing over chunk sizes, and the trials on the way, in order. The chunks that
+/// the schedule names are used, where it does.
 ///
 /// # Errors
-/// As [`time`](fn@super::time).
+/// Fails as [`time`](fn@super::time) does.
 pub fn choose_chunk(
     schedule: &Schedule,
     system: &System,
@@ -55,7 +55,7 @@ pub fn choose_chunk(
     choose_chunk_on(schedule, &wiring_of(schedule, system)?, size, protocol)
 }
 
-/// As [`choose_chunk`], on the servers of the schedule's GPUs.
+/// Works as [`choose_chunk`], on the servers of the schedule's GPUs.
 pub(in crate::collectives) fn choose_chunk_on(
     schedule: &Schedule,
     wiring: &Wiring,
@@ -117,7 +117,7 @@ fn choose_chunk_by(
             misses += 1;
         }
     }
-    // What lies before the last doubling has been seen to be slower.
+    // Chunks before the last doubling have been seen to be slower.
     let bound = if chunk > first { chunk / 2 } else { least };
     let (step, mut back) = ((chunk / 2 / STEPS_BACK).max(1), chunk);
     while back > bound + step {

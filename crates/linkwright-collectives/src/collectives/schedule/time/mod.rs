@@ -1,13 +1,13 @@
 //! How long a schedule takes on a machine's links.
 //!
-//! What it represents: every transfer is a flow on the links of its route and shares them
-//! max-min fairly with the others ([`crate::network`]); a thread block starts a step when its
-//! data has arrived, the steps that it waits for have ended and the receiver has room, and is
-//! busy while it sends; what is sent arrives one hop's latency after its last byte. Data is
-//! cut into pieces that follow one another through the blocks, so that a long path fills like a
-//! pipeline. What a block takes and does not send on it writes to its own GPU's memory, which takes
-//! time, too. Each term has a cause and a source ([`CollectiveTerms`]). What it leaves out: that a GPU's blocks
-//! share its memory, and what else the links carry.
+//! Every transfer is a flow on the links of its route and shares them max-min fairly with the
+//! others ([`crate::network`]). A thread block starts a step when its data has arrived, the steps
+//! that it waits for have ended and the receiver has room. It is busy while it sends. Data arrives
+//! one hop's latency after its last byte is sent. Data is cut into pieces that follow one another
+//! through the blocks, so that a long path fills like a pipeline. A block writes the data that it
+//! takes and does not send on to its own GPU's memory, which takes time, too. Each term has a cause
+//! and a source ([`CollectiveTerms`]). The model leaves out that a GPU's blocks share its memory,
+//! and other traffic on the links.
 
 mod alike;
 mod binding;
@@ -46,7 +46,7 @@ use crate::network::Routes;
 
 use crate::collectives::schedule::Schedule;
 
-/// What each resource of `routes` carries for one byte of the collective's size.
+/// Returns the bytes that each resource of `routes` carries for one byte of the collective's size.
 ///
 /// # Errors
 /// [`TimeError`] where a connection has no route or no other end.

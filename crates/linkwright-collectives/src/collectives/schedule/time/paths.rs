@@ -1,4 +1,4 @@
-//! The paths of a schedule's connections over a system's links.
+//! Finds the paths of a schedule's connections over a system's links.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::collectives::schedule::{
     Channel, ChannelTransport, ChosenPath, ChosenRoute, Crossing, Schedule,
 };
 
-/// The links' resources at what long transfers reach of them.
+/// Returns the links' resources at the share of the peak that long transfers reach.
 ///
 /// # Panics
-/// Never: what is reached of a link lies between 0 and 1.
+/// Never panics: the reached share of a link lies between 0 and 1.
 #[must_use]
 pub fn resources(wiring: &Wiring) -> Routes<'_> {
     Routes::on(wiring, Wire::reached_share).expect("shares lie between 0 and 1")
@@ -27,7 +27,8 @@ pub fn resources(wiring: &Wiring) -> Routes<'_> {
 /// and over what they lead.
 pub(super) type Path = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
 
-/// The paths of a schedule's connections, each found once: most channels join the same pairs of ranks.
+/// Holds the paths of a schedule's connections, each found once: most channels join the same pairs
+/// of ranks.
 pub(super) struct KnownPaths<'a> {
     schedule: &'a Schedule,
     routes: &'a Routes<'a>,
@@ -42,7 +43,7 @@ impl<'a> KnownPaths<'a> {
         Self { schedule, routes, peers, of_pair: BTreeMap::new() }
     }
 
-    /// The path of a connection of a channel.
+    /// Returns the path of a connection of a channel.
     pub(super) fn path(
         &mut self,
         channel: &Channel,

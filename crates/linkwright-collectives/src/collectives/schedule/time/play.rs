@@ -1,4 +1,4 @@
-//! A schedule played on the runtime, alone on its links.
+//! Plays a schedule on the runtime, alone on its links.
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
@@ -24,12 +24,12 @@ use super::lowered::LoweredSchedule;
 use super::paths::resources;
 use crate::collectives::schedule::{Pacing, Schedule};
 
-/// What one direction of a bundle of links carried.
+/// Holds the load of one direction of a bundle of links.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoad {
-    /// The system's channel.
+    /// Names the system's channel.
     pub channel: ChannelId,
-    /// The data.
+    /// Counts the data.
     pub bytes: f64,
     /// The data over what the link could have carried in the run's time.
     pub utilisation: f64,
@@ -38,26 +38,26 @@ pub struct LinkLoad {
 /// How long a schedule takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// The data, as nccl-tests counts it.
+    /// Counts the data, as nccl-tests does.
     pub size: Bytes,
     /// The longest run of bytes that one step moves.
     pub chunk: Bytes,
-    /// How many pieces follow one another.
+    /// Counts the pieces that follow one another.
     pub pieces: u64,
-    /// From the launch to the last byte's arrival.
+    /// Measures the time from the launch to the last byte's arrival.
     pub time: Picoseconds,
-    /// Size over time, GB/s.
+    /// Divides size by time, GB/s.
     pub algorithm_bandwidth: f64,
-    /// nccl-tests' bus bandwidth, GB/s.
+    /// Gives nccl-tests' bus bandwidth, GB/s.
     pub bus_bandwidth: f64,
-    /// What each used link carried: those of servers in their order, then those of their
+    /// Holds the load of each used link: the links of servers in their order, then those of their
     /// interfaces.
     pub links: Vec<LinkLoad>,
 }
 
 /// Times a schedule that moves `size` bytes in chunks of at most `chunk`.
 ///
-/// `size` is counted as nccl-tests does: the whole buffer, so that a shard of an all-gather,
+/// `size` is counted as nccl-tests does. It is the whole buffer, so that a shard of an all-gather,
 /// reduce-scatter, gather, scatter or all-to-all is its part of one rank.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub fn time(
     Player::on(schedule, &resources(&wiring), protocol)?.time(size, chunk)
 }
 
-/// What a schedule's GPUs can reach.
+/// Returns the wiring that a schedule's GPUs can reach.
 pub(super) fn wiring_of(schedule: &Schedule, system: &System) -> Result<Wiring, TimeError> {
     let count = system.gpus() as usize;
     if let Some((rank, gpu)) = schedule.gpus.iter().enumerate().find(|(_, gpu)| **gpu >= count) {
@@ -90,7 +90,7 @@ pub(in crate::collectives) struct Player<'a> {
     schedule: &'a Schedule,
     routes: &'a Routes<'a>,
     lowered: LoweredSchedule,
-    /// What is played in its place, once it is.
+    /// Holds the smaller schedule that is played in its place, once it is.
     reduced: OnceCell<Reduced>,
 }
 
@@ -102,15 +102,15 @@ enum Reduced {
     Whole(LoweredSchedule),
 }
 
-/// What a schedule has come to.
+/// Holds the result of playing a schedule.
 struct Played {
     time: Picoseconds,
     pieces: Pieces,
-    /// What each connection carried.
+    /// Counts the bytes that each connection carried.
     carried: Vec<Bytes>,
 }
 
-/// The one collective of the job.
+/// Lowers the one collective of the job, which is a kernel.
 struct AsKernel(KernelCall);
 
 impl Lowering for AsKernel {
@@ -124,7 +124,7 @@ impl Lowering for AsKernel {
 }
 
 impl<'a> Player<'a> {
-    /// On the links that the routes give.
+    /// Plays on the links that the routes give.
     ///
     /// # Errors
     /// [`TimeError`] where a connection has no route or no other end.
@@ -139,7 +139,7 @@ impl<'a> Player<'a> {
     /// Of an outline, whose steps of rank 0 are those of all ranks.
     ///
     /// # Errors
-    /// As [`Self::on`].
+    /// Fails as [`Self::on`] does.
     pub(in crate::collectives) fn on_outline(
         outline: &'a Schedule,
         routes: &'a Routes<'a>,
@@ -154,12 +154,12 @@ impl<'a> Player<'a> {
         self.schedule.pacing
     }
 
-    /// What it takes at least, in chunks as [`choose_chunk`](super::choose_chunk) tries them.
+    /// Returns its least time, in chunks as [`choose_chunk`](super::choose_chunk) tries them.
     pub(in crate::collectives) fn least(&self, size: Bytes) -> Picoseconds {
         self.lowered.least(size, self.pacing(), self.routes.capacities())
     }
 
-    /// What each resource carries for one byte of the collective's size.
+    /// Returns the bytes that each resource carries for one byte of the collective's size.
     pub(in crate::collectives) fn link_bytes(&self) -> Vec<f64> {
         loads_of(&self.lowered, self.routes)
     }
@@ -214,7 +214,7 @@ impl<'a> Player<'a> {
                     let carried = |connection: &u32| played.carried[*connection as usize];
                     Played { carried: alike.connections.iter().map(carried).collect(), ..played }
                 }
-                // What goes wrong is told of the whole.
+                // An error tells of the whole schedule.
                 Err(_) => self.play(&self.lowered.in_full(), size, chunk)?,
             },
         };
@@ -277,7 +277,7 @@ impl<'a> Player<'a> {
         let runtime = Runtime::new(&mut network, ranks, &[job], mpi, AsKernel(call))?;
         let outcome = runtime.run(&mut |_| ControlFlow::Continue(()))?;
         let ends = outcome.jobs.iter().flat_map(|job| &job.ranks).map(|rank| rank.end);
-        // What nobody took has arrived, too.
+        // Data that nobody took has arrived, too.
         let time = ends.max().unwrap_or_default().max(network.last_arrival());
         let connections = 0..lowered.paths.len() as u32;
         let carried = connections.map(|at| network.carried(first_connection + at)).collect();
@@ -299,7 +299,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// A job of so many ranks, each of which calls the schedule's collective once.
+/// Makes a job of `ranks` ranks. Each rank calls the schedule's collective once.
 fn job_of(schedule: &Schedule, ranks: u32, size: Bytes) -> ProgramJob {
     let kind = schedule.collective.kind();
     // Who is the root is said by the kernel.

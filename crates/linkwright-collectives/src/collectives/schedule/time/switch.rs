@@ -1,21 +1,21 @@
-//! What a switch does for a rank, as blocks of a kernel.
+//! Writes the work of a switch for a rank as blocks of a kernel.
 //!
 //! A kernel's connection has one sender and one receiver, and a switch has many of either. So the
-//! block that reduces or multicasts, the head, sends its data over a connection of its own, whose
-//! links are those of the whole group; and the others learn of it by flags:
+//! block that reduces or multicasts, the head, sends its data over a connection of its own. Its
+//! links are those of the whole group. The others learn of it by flags:
 //!
-//! - one that what another rank contributes lies ready: sent by that rank's step once it has written
-//!   that to the memory that the switch knows, taken by a block beside the head's, for which the head
-//!   waits;
-//! - one that a multicast is there: sent by a block beside the head's once the head has ended, and
-//!   taken by the receiving rank's step, which writes the result to its own buffer.
+//! - one flag says that another rank's contribution lies ready. That rank's step sends it once it
+//!   has written the contribution to the memory that the switch knows. A block beside the head's
+//!   takes it, and the head waits for this block;
+//! - one flag says that a multicast is there. A block beside the head's sends it once the head has
+//!   ended. The receiving rank's step takes it, and writes the result to its own buffer.
 //!
 //! These copies are NCCL's where buffers are not registered. On each GPU the library's blocks copy for all heads, and
 //! share their rate among these.
 //!
-//! `multimem` addresses the memory of all ranks, the head's included. So the head's own copy crosses
-//! the switch, too: a reduction of n ranks takes each one's link to the switch once and the head's
-//! link from it once, a multicast the other way round.
+//! `multimem` addresses the memory of all ranks, the head's included. So the head's own copy
+//! crosses the switch, too. A reduction of n ranks takes each one's link to the switch once and the
+//! head's link from it once. A multicast takes them the other way round.
 
 use crate::network::{ResourceId, Routes};
 use crate::program::kernel::{Kernel, KernelStep};
@@ -35,7 +35,7 @@ pub(super) struct Head {
     pub(super) block: u32,
     pub(super) channel: usize,
     pub(super) operation: StepOperation,
-    /// The places of its in-switch steps.
+    /// Lists the places of its in-switch steps.
     steps: Vec<u32>,
     /// Where its own data ends.
     pub(super) sink: u32,
@@ -46,7 +46,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// The heads of a rank, whose blocks beside them follow those of the schedule.
+    /// Returns the heads of a rank, whose blocks beside them follow those of the schedule.
     pub(super) fn of(schedule: &Schedule, rank: usize) -> Vec<Self> {
         let blocks = &schedule.programs[rank].blocks;
         let mut next = blocks.len() as u32;
@@ -72,7 +72,7 @@ impl Head {
         heads
     }
 
-    /// What the head waits for beside what its step at this place names.
+    /// Lists the steps that the head waits for, beside those that its step at this place names.
     pub(super) fn waits(&self, step: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         let nth = self.steps.iter().position(|at| *at == step);
         let heard = self.hears.iter().filter(move |_| nth.is_some());
@@ -93,8 +93,9 @@ impl Head {
         self.steps.iter().for_each(|_| kernel.step(TAKES, []));
     }
 
-    /// The links that its data takes, each with the part of it that the data takes up, and the part of
-    /// that which is data: a switch reaches less of its links than GPUs that send each other.
+    /// Returns the links that its data takes. Each comes with the part of it that the data takes
+    /// up, and the part of that which is data. A switch reaches less of its links than GPUs that
+    /// send each other.
     ///
     /// # Errors
     /// [`TimeError::NoReducingSwitch`] where no switch reduces for the group.

@@ -1,8 +1,9 @@
-//! What NCCL's kernels cost on a generation of GPUs, term by term, each with a cause of its own.
+//! Gives the costs of NCCL's kernels on a generation of GPUs, term by term, each with a cause of
+//! its own.
 //!
-//! `terms.toml` has the values and says where each comes from: most are NCCL's own constants, some are
-//! fitted to measurements (`make calibrate`). What long transfers reach of a link's peak is no term:
-//! it stands on the link's kind.
+//! `terms.toml` has the values and says where each comes from. Most are NCCL's own constants, some
+//! are fitted to measurements (`make calibrate`). The share of a link's peak that long transfers
+//! reach is no term: it stands on the link's kind.
 
 use std::sync::LazyLock;
 
@@ -24,11 +25,11 @@ use crate::collectives::schedule::{Pacing, Protocol, Schedule};
 /// A host has no more GPUs: a server of more is a rack of hosts in one NVLink domain.
 pub const GPUS_OF_A_HOST: usize = 16;
 
-/// The values of all terms.
+/// Holds the values of all terms.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectiveTerms {
-    /// Those that measurements gave.
+    /// Lists those that measurements gave.
     #[serde(rename = "fitted")]
     _fitted: Vec<String>,
     /// Makes all cycles longer by this part where there is a second die.
@@ -42,11 +43,11 @@ pub struct CollectiveTerms {
 /// How a job's ranks are processes, on which the launch of a kernel depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processes {
-    /// One for each rank.
+    /// Has one process for each rank.
     Each,
-    /// One on each server, which launches a kernel on one of its GPUs after the other.
+    /// Has one process on each server, which launches a kernel on one of its GPUs after the other.
     Shared,
-    /// One on each server, which launches on all of its GPUs as one (NCCL up to 2.8).
+    /// Has one process on each server, which launches on all of its GPUs as one (NCCL up to 2.8).
     Group,
 }
 
@@ -57,9 +58,9 @@ impl Named for Processes {
 }
 
 impl Processes {
-    /// How nccl-tests is usually run: within a server one process has all GPUs (`-g 8`), between
-    /// servers, and in a rack of several hosts, every rank has its own. Where the server was calibrated,
-    /// as in that run.
+    /// Returns the processes of a usual run of nccl-tests. Within a server one process has all GPUs
+    /// (`-g 8`). Between servers, and in a rack of several hosts, every rank has its own. Where the
+    /// server was calibrated, they are as in that run.
     #[must_use]
     pub fn usual(wiring: &Wiring, gpus: &[usize]) -> Self {
         let server = |gpu: &usize| wiring.server_of(*gpu);
@@ -75,7 +76,7 @@ impl Processes {
         }
     }
 
-    /// The same under a release that launches all GPUs of a process as one, or not.
+    /// Returns the same under a release that launches all GPUs of a process as one, or not.
     pub(in crate::collectives) const fn of(self, launches_as_group: bool) -> Self {
         match self {
             Self::Shared if launches_as_group => Self::Group,
@@ -84,23 +85,23 @@ impl Processes {
     }
 }
 
-/// Where a collective's kernels run.
+/// Says where a collective's kernels run.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelSetting<'a> {
-    /// What joins the GPUs.
+    /// Holds the links that join the GPUs.
     pub wiring: &'a Wiring,
-    /// The GPU of each rank.
+    /// Names the GPU of each rank.
     pub gpus: &'a [usize],
-    /// What they do.
+    /// Names the collective that they run.
     pub collective: Collective,
-    /// How blocks share links.
+    /// Says how blocks share links.
     pub pacing: Pacing,
     /// How ranks are processes.
     pub processes: Processes,
 }
 
 impl<'a> KernelSetting<'a> {
-    /// That of a schedule, with the usual processes.
+    /// Returns the setting of a schedule, with the usual processes.
     #[must_use]
     pub fn usual(schedule: &'a Schedule, wiring: &'a Wiring) -> Self {
         let Schedule { gpus, collective, pacing, .. } = schedule;
@@ -109,7 +110,7 @@ impl<'a> KernelSetting<'a> {
     }
 }
 
-/// A time in microseconds, up to a second.
+/// Holds a time in microseconds, up to a second.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
 struct Microseconds(f64);
@@ -123,7 +124,7 @@ impl TryFrom<f64> for Microseconds {
     }
 }
 
-/// GB/s, or a factor: above zero.
+/// Holds GB/s, or a factor, above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
 struct Positive(f64);
@@ -153,7 +154,7 @@ struct Launch {
     hosts: Scale,
 }
 
-/// By protocol: LL, LL128, Simple.
+/// Holds values by protocol: LL, LL128, Simple.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hop {
@@ -169,7 +170,7 @@ struct Hop {
 #[serde(deny_unknown_fields)]
 struct Message {
     post: Microseconds,
-    /// The same by AMD's CPUs.
+    /// Gives the same for AMD's CPUs.
     post_amd: Microseconds,
 }
 
@@ -236,7 +237,7 @@ impl CollectiveTerms {
     /// Reads such a file; `file` names it in errors.
     ///
     /// # Errors
-    /// What is no such TOML, and a value out of its range, with line and column.
+    /// Refuses a text that is no such TOML, and a value out of its range, with line and column.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
         from_toml(file, text)
     }
@@ -247,8 +248,8 @@ impl CollectiveTerms {
         &SHIPPED
     }
 
-    /// What it takes until the last of some GPUs begins, as was measured of their hosts, else by these
-    /// terms.
+    /// Returns the time until the last of some GPUs begins. It was measured of their hosts, or
+    /// follows from these terms.
     pub(in crate::collectives) fn launch_of(
         &self,
         processes: Processes,
@@ -285,7 +286,7 @@ impl CollectiveTerms {
         self.die.0.mul_add(f64::from(dies - 1), 1.0) / gigahertz
     }
 
-    /// What a protocol costs where a collective runs.
+    /// Returns the cost of a protocol where a collective runs.
     ///
     /// A process with several GPUs launches on one after the other, and all ranks wait for the last.
     #[must_use]
@@ -358,7 +359,8 @@ fn generation_of_hosts(wiring: &Wiring, of_gpus: Generation) -> Generation {
     if has_mi300 { Generation::Hopper } else { of_gpus }
 }
 
-/// What a schedule's protocol costs on a system, with linkwright's own terms and the usual processes.
+/// Returns the cost of a schedule's protocol on a system, with linkwright's own terms and the usual
+/// processes.
 ///
 /// # Errors
 /// [`TimeError::UnknownGpu`] where the system has no such GPU.
@@ -366,10 +368,10 @@ pub fn protocol_of(schedule: &Schedule, system: &System) -> Result<NcclProtocol,
     protocol_as(schedule, schedule.protocol, system)
 }
 
-/// As [`protocol_of`], with another protocol than the schedule's.
+/// Works as [`protocol_of`], with another protocol than the schedule's.
 ///
 /// # Errors
-/// As [`protocol_of`].
+/// Fails as [`protocol_of`] does.
 pub fn protocol_as(
     schedule: &Schedule,
     protocol: Protocol,
@@ -381,7 +383,7 @@ pub fn protocol_as(
 /// As [`protocol_as`], with ranks that are launched so; as usual where nothing is said.
 ///
 /// # Errors
-/// As [`protocol_of`].
+/// Fails as [`protocol_of`] does.
 pub fn protocol_launched(
     schedule: &Schedule,
     protocol: Protocol,
@@ -394,12 +396,12 @@ pub fn protocol_launched(
     Ok(CollectiveTerms::shipped().protocol(protocol, setting))
 }
 
-/// As [`protocol_of`], on the servers of the schedule's GPUs.
+/// Works as [`protocol_of`], on the servers of the schedule's GPUs.
 pub(in crate::collectives) fn protocol_on(schedule: &Schedule, wiring: &Wiring) -> NcclProtocol {
     protocol_for(schedule, schedule.protocol, wiring)
 }
 
-/// As [`protocol_as`], on the servers of the schedule's GPUs.
+/// Works as [`protocol_as`], on the servers of the schedule's GPUs.
 pub(in crate::collectives) fn protocol_for(
     schedule: &Schedule,
     protocol: Protocol,

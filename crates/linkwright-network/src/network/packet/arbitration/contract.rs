@@ -61,7 +61,7 @@ impl Waiting {
 /// Tries every arbiter of a registry on queues that are drawn by chance.
 ///
 /// # Errors
-/// The first fault of an arbiter, in words.
+/// Fails with the first fault of an arbiter, in words.
 pub fn hold(arbiters: &Registry<dyn Arbitration>) -> Result<(), String> {
     for arbiter in arbiters.iter() {
         for seed in 0..TRIALS {

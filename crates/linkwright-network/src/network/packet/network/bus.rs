@@ -18,16 +18,16 @@ use crate::units::Bandwidth;
 /// A channel that is none of the bus.
 const NONE: u32 = u32::MAX;
 
-/// A host channel at work.
+/// Holds the state of a host channel at work.
 #[derive(Debug, Clone)]
 pub(super) struct BusLine {
-    /// What it carries, headers with it.
+    /// Holds the bandwidth that it carries, headers included.
     pub(super) rate: Bandwidth,
     pub(super) credits: ByteCredits,
     /// Since when each of its queues has had the first packet that it has.
     pub(super) since: Vec<u64>,
-    /// The bytes that copy engines have put into the queue of their memory, for each virtual
-    /// channel, and the engines that wait until some have left.
+    /// Counts, for each virtual channel, the bytes that copy engines have put into the queue of
+    /// their memory. The next field lists the engines that wait until some have left.
     pub(super) injected: [u64; VIRTUAL_CHANNELS as usize],
     pub(super) waiting: [VecDeque<u32>; VIRTUAL_CHANNELS as usize],
 }
@@ -42,18 +42,18 @@ pub(super) struct UnderWay {
     pub(super) outstanding: u64,
 }
 
-/// The bus of all servers.
+/// Holds the bus of all servers.
 #[derive(Debug, Clone)]
 pub(super) struct Bus {
     pub(super) settings: PcieSettings,
     pub(super) roots: Roots,
     pub(super) schedule: Schedule,
-    /// The number of the first channel of servers.
+    /// Gives the number of the first channel of servers.
     pub(super) first: ChannelId,
-    /// The line of each of them.
+    /// Gives the line of each of these channels.
     pub(super) line_of: Vec<u32>,
     pub(super) lines: Vec<BusLine>,
-    /// By the index of their messages.
+    /// Holds the commands by the index of their messages.
     pub(super) commands: Vec<UnderWay>,
     pub(super) heads: Vec<Head>,
 }
@@ -72,8 +72,8 @@ impl Bus {
         }
     }
 
-    /// Takes in a server's channel that has been made, whose queues are so many; whether it is one
-    /// of the bus.
+    /// Takes in a server's channel that has been made and has queues for `ports` ports. Says
+    /// whether it is one of the bus.
     pub(super) fn open(&mut self, system: &System, opened: &Opened, ports: u16) -> bool {
         let links = system.kind_of(opened.at.server).server().links();
         let link = links.get(opened.at.index as usize / 2);
@@ -98,17 +98,17 @@ impl Bus {
         (line != NONE).then_some(line as usize)
     }
 
-    /// What a packet takes of a link: what asks for data carries none.
+    /// Gives the bytes that a packet takes of a link. A request for data carries none.
     pub(super) fn wire(&self, size: u32, request: bool) -> u64 {
         self.settings.wire(if request { 0 } else { u64::from(size) })
     }
 
-    /// What is noted of a message; nothing of one that crosses no bus.
+    /// Returns the notes on a message; nothing for one that crosses no bus.
     pub(super) fn command(&self, message: MessageIndex) -> Command {
         self.commands.get(message as usize).map(|it| it.command).unwrap_or_default()
     }
 
-    /// The class of a message's data in a server.
+    /// Returns the class of a message's data in a server.
     pub(super) fn class(&self, message: MessageIndex, server: u32) -> OfServer {
         let [source, destination] = self.commands[message as usize].command.ends;
         if source.server == server { source } else { destination }
@@ -145,8 +145,8 @@ impl Bus {
         Some(self.lines[self.line(channel)?].credits.held(virtual_channel))
     }
 
-    /// What must hold between any two events: credits are held for the bytes that are in a buffer
-    /// or on their way to it, and for nothing else.
+    /// Says whether credits match packets, as they must between any two events. Credits are held
+    /// for the bytes that are in a buffer or on their way to it, and for nothing else.
     pub(super) fn credits_match<'p>(&self, packets: impl Iterator<Item = &'p Packet>) -> bool {
         let mut bytes = vec![[0; VIRTUAL_CHANNELS as usize]; self.lines.len()];
         for packet in packets.filter(|packet| packet.channel != AT_SOURCE) {

@@ -42,7 +42,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    /// Whether copy engines make a message's packets.
+    /// Says whether copy engines make a message's packets.
     pub(super) fn is_copy(&self, message: MessageIndex) -> bool {
         self.bus.as_ref().is_some_and(|bus| bus.command(message).is_copy)
     }
@@ -57,8 +57,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
         self.bus.as_ref().is_some_and(|bus| bus.line(channel).is_some())
     }
 
-    /// The virtual channel of a message's packets on a channel of the bus; of others the first, or that of a
-    /// kernel's class.
+    /// Gives the virtual channel of a message's packets on a channel of the bus. On other channels
+    /// it is the first, or the one of a kernel's class.
     pub(super) fn class_on(&self, channel: ChannelId, index: PacketIndex) -> u8 {
         if self.has_kernels
             && let Some(class) = self.outstanding[self.packets[index].message].message.class.memory
@@ -71,7 +71,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
         let packet = &self.packets[index];
         let class = bus.class(packet.message, opened.at.server).virtual_channel;
-        // What asks for a response is a request.
+        // A packet that asks for a response is a request.
         if packet.request { class ^ 1 } else { class }
     }
 
@@ -90,7 +90,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let OfServer { server, virtual_channel, .. } = ends[0];
         let channels = self.inside.channels(server, path);
         let (first, class, most) = if is_read {
-            // What asks goes the other way: a link's two channels follow one another.
+            // A request goes the other way: a link's two channels follow one another.
             (channels[channels.len() - 1] ^ 1, virtual_channel ^ 1, bus.settings.read_request)
         } else {
             (channels[0], virtual_channel, bus.settings.payload)

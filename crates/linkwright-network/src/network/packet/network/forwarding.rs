@@ -1,4 +1,4 @@
-//! A packet's way: from its interface, through the queues of switches, over channels.
+//! Moves a packet from its interface, through the queues of switches, over channels.
 
 use super::super::packets::{AT_SOURCE, INSIDE, NO_PACKET, Packet, PacketIndex, TO_NODE};
 use super::super::queues::Sendable;
@@ -184,7 +184,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    /// Makes the next packet of a message, of so much at most; returns what is left of it.
+    /// Makes the next packet of a message, up to a given size; returns the rest of the message.
     pub(super) fn make_packet(
         &mut self,
         message: MessageIndex,

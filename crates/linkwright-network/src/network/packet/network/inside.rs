@@ -1,8 +1,8 @@
-//! A server's channels at work, and the copy engines of its GPUs.
+//! Plays a server's channels and the copy engines of its GPUs.
 //!
-//! A network interface of a server with such channels pulls packets: it decides by its policy
-//! which message the next is of, and the packet crosses the host's channels from the GPU's memory
-//! to the interface before it enters the fabric. As many are under way as the interface's buffer
+//! A network interface of a server with such channels pulls packets. By its policy it decides which
+//! message the next packet is of. The packet crosses the host's channels from the GPU's memory to
+//! the interface before it enters the fabric. As many are under way as the interface's buffer
 //! holds.
 
 use super::super::nic::{NetworkInterface, NicPolicy};
@@ -92,8 +92,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
 
     /// The index of the copy engine that moves a message within its server, among the interfaces.
     ///
-    /// A GPU has two, one for what leaves its memory and one for what it fetches from a CPU's;
-    /// a CPU has one, for what goes to another CPU.
+    /// A GPU has two engines: one for data that leaves its memory and one for data that it fetches
+    /// from a CPU's. A CPU has one, for data that goes to another CPU.
     pub(super) fn engine_of(&self, message: &Message) -> usize {
         let [from, to] = [message.source, message.destination].map(|end| self.inside.place(end));
         let kind = self.inside.system.kind_of(from.server);

@@ -1,4 +1,4 @@
-//! A channel at work.
+//! Holds the state of a channel at work.
 
 use super::super::arbitration::ArbiterMemory;
 #[cfg(doc)]
@@ -12,7 +12,8 @@ use super::PacketEvent;
 use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
 use crate::units::Bytes;
 
-/// A channel at work; two cache lines, the first of which holds what every packet needs.
+/// Holds the state of a channel at work, in two cache lines. The first line holds everything that
+/// each packet needs.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(128))]
 pub(super) struct Line {
@@ -22,17 +23,17 @@ pub(super) struct Line {
     pub(super) wake: u64,
     /// How long a full packet takes.
     pub(super) full: u64,
-    /// From its last byte's departure to where it may go on: the latency, and what the router
-    /// of a switch takes.
+    /// Holds the time from its last byte's departure to where it may go on: the latency, and the
+    /// delay of a switch's router.
     pub(super) delay: u64,
     pub(super) bank: Bank,
-    /// How many packets wait.
+    /// Counts the packets that wait.
     pub(super) waiting: u32,
     pub(super) memory: ArbiterMemory,
     /// The switch to which it leads; [`TO_NODE`] where it leads to a packet's end, [`INSIDE`]
     /// where it leads to another device of a server.
     pub(super) to: SwitchId,
-    /// The port of that switch.
+    /// Gives the port of that switch.
     pub(super) port: u16,
     pub(super) carried: ChannelStatistics,
 }

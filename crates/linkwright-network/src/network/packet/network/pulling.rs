@@ -1,4 +1,4 @@
-//! A packet's way through servers: out of its source's memory, over the host, to its end.
+//! Moves a packet through servers: out of its source's memory, over the host, to its end.
 
 use super::super::buffers::RoundTrip;
 use super::super::nic::QueuedMessage;
@@ -119,7 +119,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         self.settings.buffer_behind(trip)
     }
 
-    /// A packet waits in a device's own memory for the first channel of its way.
+    /// Lets a packet wait in a device's own memory for the first channel of its way.
     pub(super) fn wait_at_source(
         &mut self,
         first: ChannelId,

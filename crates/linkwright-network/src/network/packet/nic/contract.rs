@@ -26,7 +26,7 @@ pub struct Arriving {
 /// Tries every rule of a registry, those of numbers with a few, on messages that are drawn by chance.
 ///
 /// # Errors
-/// The first fault of a rule, in words.
+/// Fails with the first fault of a rule, in words.
 pub fn hold(rules: &Registry<dyn NicRule>) -> Result<(), String> {
     for policy in rules.iter().flat_map(NicPolicy::samples) {
         for seed in 0..TRIALS {

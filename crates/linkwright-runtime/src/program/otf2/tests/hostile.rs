@@ -7,7 +7,7 @@ use super::writer::Field::{Byte, Number};
 use super::writer::{Sample, fixed, record};
 use super::{ORDER, refused};
 
-/// What an archive of some hundred bytes may take at any time.
+/// Limits the memory that an archive of some hundred bytes may take at any time, in bytes.
 const MOST_MEMORY: u64 = 64 << 10;
 
 fn refused_without_memory(problem: &str, change: impl FnOnce(&mut Sample)) {
@@ -40,7 +40,7 @@ fn a_size_beyond_the_file_takes_no_memory() {
     });
 }
 
-/// What the reader says about a sample's anchor file of which some bytes are 255.
+/// Asserts the reader's refusal of a sample whose anchor file has some bytes set to `value`.
 fn refused_anchor(problem: &str, place: std::ops::Range<usize>, value: u8) {
     let mut files = Sample::new(ORDER).files();
     files.get_mut("traces.otf2").expect("there is an anchor file")[place].fill(value);

@@ -1,4 +1,4 @@
-//! Small archives, sound and not.
+//! Tests the reader on small archives, sound and not.
 
 mod hostile;
 mod writer;
@@ -17,7 +17,7 @@ fn read(sample: &Sample) -> Archive {
     Archive::read("traces.otf2", &sample.files()).expect("a sound archive")
 }
 
-/// What the reader says about a sample that is changed.
+/// Returns the reader's refusal of a sample that is changed.
 fn refused(change: impl FnOnce(&mut Sample)) -> String {
     let mut sample = Sample::new(ORDER);
     change(&mut sample);

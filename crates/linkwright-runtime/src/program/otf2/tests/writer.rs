@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-/// The order of the bytes of a number.
+/// Says in which order the bytes of a number stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     BigEndian,
     LittleEndian,
 }
 
-/// A part of a record.
+/// Describes a part of a record.
 pub(super) enum Field<'a> {
-    /// One byte.
+    /// Holds one byte.
     Byte(u8),
-    /// A compressed number.
+    /// Holds a compressed number.
     Number(u64),
-    /// A number of eight bytes.
+    /// Holds a number of eight bytes.
     Fixed(u64),
-    /// A text and its end.
+    /// Holds a text and its end.
     Text(&'a str),
 }
 
-/// A number of fixed size.
+/// Writes a number of fixed size.
 pub(super) fn fixed(order: Order, size: usize, value: u64) -> Vec<u8> {
     match order {
         Order::BigEndian => value.to_be_bytes()[8 - size..].to_vec(),
@@ -42,14 +42,14 @@ fn field(order: Order, field: &Field) -> Vec<u8> {
     }
 }
 
-/// A record with its length.
+/// Writes a record with its length.
 pub(super) fn record(order: Order, kind: u8, fields: &[Field]) -> Vec<u8> {
     let body: Vec<u8> = fields.iter().flat_map(|one| field(order, one)).collect();
     assert!(body.len() < 255, "short records only");
     [vec![kind, body.len() as u8], body].concat()
 }
 
-/// A record without a length.
+/// Writes a record without a length.
 pub(super) fn bare(order: Order, kind: u8, one: &Field) -> Vec<u8> {
     [vec![kind], field(order, one)].concat()
 }
@@ -85,14 +85,14 @@ pub(super) struct Sample {
     pub(super) compression: u8,
     pub(super) event_chunk: u64,
     pub(super) definition_chunk: u64,
-    /// The locations that the anchor file announces.
+    /// Counts the locations that the anchor file announces.
     pub(super) locations: u64,
     /// Definitions beyond those that there are, for the anchor file to announce.
     pub(super) missing_definitions: u64,
     pub(super) definitions: Vec<Vec<u8>>,
-    /// The local definitions of both locations.
+    /// Holds the local definitions of both locations.
     pub(super) local: Vec<Vec<u8>>,
-    /// The events of both locations.
+    /// Holds the events of both locations.
     pub(super) events: Vec<Vec<u8>>,
 }
 
@@ -160,7 +160,7 @@ impl Sample {
         }
     }
 
-    /// The archive's files, by name.
+    /// Makes the archive's files, by name.
     pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let order = self.order;
         let mut anchor = header(order);

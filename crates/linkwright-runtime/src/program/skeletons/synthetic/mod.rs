@@ -106,7 +106,7 @@ impl Synthetic {
     /// worst.
     ///
     /// # Errors
-    /// As [`Self::program`], but of the pattern.
+    /// Fails as [`Self::program`] does, but for the pattern.
     pub fn program_at(&self, places: &Places<'_>) -> Result<Program, SkeletonError> {
         let ranks = places.nodes.len() as u32;
         self.check(ranks)?;

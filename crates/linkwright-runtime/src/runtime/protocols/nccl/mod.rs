@@ -1,16 +1,15 @@
 //! NCCL's protocol: collectives that run as kernels, over connections that were opened for them.
 //!
-//! What it represents: a rank's call launches its blocks. A block starts a step when its data has
-//! arrived, the steps that it waits for have ended and its connection has a slot free, and is busy
-//! while it sends. What it takes and does not send on it writes to its GPU's memory, one step after the
-//! other, and goes on meanwhile where nothing needs what is written. What is sent arrives a
-//! connection's latency after its last byte, and holds its slot until the receiver's step has ended.
-//! Connections of one lane take turns, the block that is furthest behind first, where streams are
-//! used again; else they share. Transfers that end at a time end before anything that comes then is
-//! looked at.
+//! A rank's call launches its blocks. A block starts a step when its data has arrived, the steps
+//! that it waits for have ended and its connection has a slot free. It is busy while it sends. It
+//! writes data that it takes and does not send on to its GPU's memory, one step after the other. It
+//! goes on meanwhile where nothing needs the written data. Sent data arrives a connection's latency
+//! after its last byte, and holds its slot until the receiver's step has ended. Where streams are
+//! used again, connections of one lane take turns, the block that is furthest behind first. Else
+//! they share. Transfers that end at a time end before anything that comes then is looked at.
 //!
-//! What it leaves out: that blocks share their GPU's memory, and everything that a rank's library would
-//! do: kernels run beside it.
+//! The model leaves out that blocks share their GPU's memory. It leaves out all work of a rank's
+//! library: kernels run beside it.
 
 mod running;
 
@@ -33,26 +32,26 @@ struct Happening {
 
 #[derive(Debug, Clone, Copy)]
 enum What {
-    /// The blocks of a rank, by its place in the communicator, begin.
+    /// Begins the blocks of a rank, by its place in the communicator.
     Launch(u32),
     /// A connection that was late opens.
     Opening(u32),
-    /// What was sent over a connection has arrived.
+    /// Says that data sent over a connection has arrived.
     Arrival(u32),
     /// A block has written what it took in a step to its GPU's memory.
     Copied { block: u32, step: u32 },
 }
 
-/// The kernels at work.
+/// Holds the kernels at work.
 #[derive(Debug, Clone)]
 pub(super) struct Kernels {
     running: Vec<Running>,
     free: Vec<u32>,
     /// The kernel of each context in which some rank has called one.
     of_context: BTreeMap<u32, u32>,
-    /// What is to happen at a time.
+    /// Holds the events that are to happen at a time.
     timed: Slab<Happening>,
-    /// What has come at the current time and waits for the ends of transfers.
+    /// Holds the events that have come at the current time and wait for the ends of transfers.
     come: VecDeque<Happening>,
     /// Blocks that may be able to go on.
     woken: Vec<u32>,
@@ -152,7 +151,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// The kernels at work, in the order of their beginnings.
+    /// Lists the kernels at work, in the order of their beginnings.
     fn at_work(&self) -> impl Iterator<Item = &Running> {
         self.of_context.values().map(|kernel| &self.running[*kernel as usize])
     }
@@ -228,12 +227,12 @@ impl ProtocolState for Kernels {
     }
 }
 
-/// What a transfer is called by: its kernel and its connection.
+/// Names a transfer by its kernel and its connection.
 fn transfer(kernel: u32, connection: u32) -> u64 {
     u64::from(kernel) << 32 | u64::from(connection)
 }
 
-/// The kernel and the connection of a transfer.
+/// Returns the kernel and the connection of a transfer.
 fn of_transfer(transfer: u64) -> (u32, u32) {
     ((transfer >> 32) as u32, transfer as u32)
 }

@@ -33,7 +33,7 @@ pub const FAMILIES: &[&str] = &[
 /// Gives a model from the text of its configuration.
 ///
 /// # Errors
-/// As [`LanguageModel::read`].
+/// Fails as [`LanguageModel::read`] does.
 pub(super) fn read(file: &str, text: &str) -> Result<LanguageModel, InputError> {
     let start = Position::of_offset(text, 0);
     if text.len() > MOST_TEXT {

@@ -6,8 +6,8 @@
 //!
 //! Slurm made it, so that its states are Slurm's. Times are of one zone, which is not told; `duration` is in seconds.
 //!
-//! Source of the columns: README of HeliosData (Hu et al., "Characterization and Prediction of Deep Learning
-//! Workloads in Large-Scale GPU Datacenters", SC '21).
+//! The columns are from the README of HeliosData. Its paper is Hu et al., "Characterization and
+//! Prediction of Deep Learning Workloads in Large-Scale GPU Datacenters", SC '21.
 
 use super::table::entries_of;
 use crate::diagnostic::{InputError, Registered};

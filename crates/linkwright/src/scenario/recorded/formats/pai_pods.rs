@@ -8,7 +8,8 @@
 //! was deleted while it ran is over. One without a scheduled time never started. Where `num_gpu` is one, `gpu_milli`
 //! says which share of that GPU it asked for.
 //!
-//! Source of the columns: README of Alibaba's cluster-trace-gpu-v2023 (Weng et al., "Beware of Fragmentation", ATC '23).
+//! The columns are from the README of Alibaba's cluster-trace-gpu-v2023 (Weng et al., "Beware of
+//! Fragmentation", ATC '23).
 
 use super::table::entries_of;
 use crate::diagnostic::{InputError, Registered};

@@ -10,7 +10,8 @@
 //! of one. The joined table has the job's own times, too: its submission is `start_time_j` (or `job_start_time`, or `start_time` beside a
 //! task's `start_time_t`). Without these a job was submitted when it was launched: the task table knows no waiting.
 //!
-//! Source of the columns: README of Alibaba's cluster-trace-gpu-v2020 (Weng et al., "MLaaS in the Wild", NSDI '22).
+//! The columns are from the README of Alibaba's cluster-trace-gpu-v2020 (Weng et al., "MLaaS in the
+//! Wild", NSDI '22).
 
 use std::collections::BTreeMap;
 

@@ -9,8 +9,8 @@
 //! that had most. A job none of whose attempts started never did; one whose last attempt has no end still ran. Times are
 //! of one zone, which is not told.
 //!
-//! Source of the keys: README of philly-traces (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN
-//! Training Workloads", ATC '19).
+//! The keys are from the README of philly-traces. Its paper is Jeon et al., "Analysis of
+//! Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads", ATC '19.
 
 use std::borrow::Cow;
 

@@ -10,7 +10,7 @@
 //! The format knows no GPUs: each processor is taken for one. Partial executions (states 2, 3 and 4) repeat what the
 //! job's own line says; they are steps. A cancelled job (state 5) that did not run never started.
 //!
-//! Source: D. Feitelson, "The Standard Workload Format", Parallel Workloads Archive.
+//! The source is D. Feitelson, "The Standard Workload Format", Parallel Workloads Archive.
 
 use std::borrow::Cow;
 

@@ -16,7 +16,7 @@ use crate::simulation::offers::PlannedBy;
 use crate::simulation::played::PlannerChoice;
 use crate::units::Bytes;
 
-/// What a scenario calls [`CollectiveMethod::Planned`].
+/// Names [`CollectiveMethod::Planned`] in a scenario.
 const PLANNED: &str = "planned";
 
 /// How one kind of collective becomes messages.
@@ -24,7 +24,7 @@ const PLANNED: &str = "planned";
 pub enum CollectiveMethod {
     /// By an algorithm that knows nothing of the machine.
     Algorithm(MpiAlgorithm),
-    /// By the planner's schedule for the GPUs of the communicator.
+    /// It goes by the planner's schedule for the GPUs of the communicator.
     Planned,
 }
 
@@ -32,9 +32,9 @@ pub enum CollectiveMethod {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct CollectiveMethodError {
-    /// The collective.
+    /// Names the collective.
     pub kind: CollectiveKind,
-    /// The name asked for.
+    /// Gives the name asked for.
     pub name: String,
 }
 
@@ -52,8 +52,8 @@ impl Diagnose for CollectiveMethodError {
     }
 }
 
-/// What is planned for a collective of a program; nothing for those whose planners are rules alone,
-/// which know nothing of the machine.
+/// Returns the planning for a collective of a program. It is none where the planners are rules
+/// alone, which know nothing of the machine.
 pub(super) fn planning(kind: CollectiveKind, root: usize) -> Option<Planning> {
     let by_rule = matches!(kind, CollectiveKind::Barrier | CollectiveKind::Scan);
     (!by_rule).then(|| Planning::of_program(kind, root))
@@ -67,7 +67,7 @@ impl CollectiveMethod {
         MpiAlgorithm::of(kind).iter().map(|algorithm| algorithm.name()).chain(planned).collect()
     }
 
-    /// The choice of that name: `planned`, or an algorithm of the collective.
+    /// Returns the choice of that name: `planned`, or an algorithm of the collective.
     ///
     /// # Errors
     /// A name that the collective does not take.
@@ -79,7 +79,7 @@ impl CollectiveMethod {
         MpiAlgorithm::named(kind, name).map(Self::Algorithm).map_err(refuse)
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -89,14 +89,14 @@ impl CollectiveMethod {
     }
 }
 
-/// What a collective of a program is played as.
+/// Says how a collective of a program is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CollectiveProtocol {
-    /// Messages of its ranks' library.
+    /// It is messages of its ranks' library.
     #[default]
     Mpi,
-    /// A kernel of each rank's GPU, beside the library, as NCCL's are; what NCCL has no kernel for is
-    /// messages.
+    /// It is a kernel of each rank's GPU, beside the library, as NCCL's are. A collective without a
+    /// kernel in NCCL is messages.
     Nccl,
 }
 
@@ -108,23 +108,24 @@ impl Named for CollectiveProtocol {
 /// How each kind of collective becomes messages, or a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectiveChoices {
-    /// What those that go by plans are played as.
+    /// Says how those that go by plans are played.
     pub protocol: CollectiveProtocol,
     /// Is offered calls of collectives first.
     pub own_protocol: Option<Chosen<dyn ProtocolKind>>,
-    /// What was chosen; any other collective goes by the planner.
+    /// Holds the chosen methods; any other collective goes by the planner.
     pub chosen: BTreeMap<CollectiveKind, CollectiveMethod>,
-    /// What plans whatever can be planned and was not chosen; where nobody says, programs take
-    /// [`MpiAlgorithm::default_for`] a collective's size, and kernels what NCCL itself takes for it.
+    /// Plans every collective that can be planned and was not chosen. Where nobody says, programs
+    /// take [`MpiAlgorithm::default_for`] a collective's size. Kernels then take NCCL's own choice
+    /// for it.
     pub planner: Option<PlannerChoice>,
     /// The release of NCCL that chooses kernels where nothing else plans them; the newest that is known
     /// where there is none.
     pub release: Option<Version>,
-    /// What one message of a planned collective carries at most.
+    /// Limits the size of one message of a planned collective.
     pub planned_message_size: Bytes,
 }
 
-/// The file of defaults.
+/// Reads the file of defaults.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Defaults {

@@ -11,15 +11,15 @@ use crate::program::{CollectiveKind, CommunicatorId};
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct PlanningError {
-    /// The job's name.
+    /// Names the job.
     pub job: String,
-    /// The communicator.
+    /// Names the communicator.
     pub communicator: CommunicatorId,
     /// How many ranks it has.
     pub ranks: usize,
-    /// The collective.
+    /// Names the collective.
     pub kind: CollectiveKind,
-    /// What is in the way.
+    /// Says why it has no plan.
     pub problem: PlanningProblem,
 }
 
@@ -42,16 +42,16 @@ impl Diagnose for PlanningError {
     }
 }
 
-/// What is in the way of a plan.
+/// Says why a collective has no plan.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum PlanningProblem {
     /// More GPUs than are planned for.
     TooManyGpus {
-        /// The limit.
+        /// Gives the limit.
         most: usize,
     },
-    /// What the planner says.
+    /// Passes on the planner's error.
     Plan(#[from] PlanError),
 }
 

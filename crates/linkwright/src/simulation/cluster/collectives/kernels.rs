@@ -1,7 +1,7 @@
 //! Collectives of jobs as kernels, over connections that are opened before anything runs.
 //!
-//! Each size has the plan that is the fastest for it, or that NCCL itself takes, as
-//! [`Offers`] finds them; sizes whose plans differ in their chunks alone share one.
+//! Each size has the plan that is the fastest for it, or NCCL's own choice, as [`Offers`] finds
+//! them. Sizes share a plan if their plans differ in their chunks alone.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub(in crate::simulation) struct Opening<'n, 'r> {
     pub(in crate::simulation) routes: &'r Routes<'r>,
 }
 
-/// A plan that some sizes take.
+/// Holds a plan that some sizes take.
 pub(super) struct Taken {
     pub(super) algorithm: Cow<'static, str>,
     pub(super) rate: Bandwidth,
@@ -51,7 +51,7 @@ impl Kernels {
         let (mut offers, mut times) = (Offers::new(by, &question)?, KnownTimes::default());
         let mut kernels = Self { calls: BTreeMap::new(), taken: Vec::new() };
         let mut known: Vec<Schedule> = Vec::new();
-        // What was opened for each, with its first connection.
+        // This holds the schedule opened for each, with its first connection.
         let mut opened: Vec<(ConnectionIndex, LoweredSchedule)> = Vec::new();
         for size in sizes {
             let whole = whole_buffer(kind, *size, gpus.len());
@@ -94,7 +94,7 @@ impl Kernels {
     }
 }
 
-/// What nccl-tests calls the size of a collective to which each rank contributes so much.
+/// Returns the size in nccl-tests' sense of a collective to which each rank contributes `size`.
 fn whole_buffer(kind: CollectiveKind, size: Bytes, ranks: usize) -> Bytes {
     let shards = match kind {
         CollectiveKind::Gather

@@ -1,4 +1,4 @@
-//! What a replay asks when a rank reaches a collective.
+//! Answers a replay when a rank reaches a collective.
 
 use super::choices::{CollectiveChoices, CollectiveMethod};
 use super::planner::Planned;

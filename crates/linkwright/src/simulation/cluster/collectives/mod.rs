@@ -1,9 +1,10 @@
-//! How the collectives of a cluster's jobs become messages.
+//! Turns the collectives of a cluster's jobs into messages.
 //!
-//! A scenario chooses for each kind of collective ([`CollectiveChoices`]): an algorithm of
+//! A scenario chooses for each kind of collective ([`CollectiveChoices`]). It takes an algorithm of
 //! [`crate::collectives::mpi`], or the schedule that the planner of [`crate::collectives`] makes
-//! for the GPUs of the communicator. Under NCCL's protocol schedules are kernels, one for each size. Plans are made before anything runs, one for each kind of
-//! place, collective and root that the jobs call, so that a limit is told before a long run.
+//! for the GPUs of the communicator. Under NCCL's protocol schedules are kernels, one for each
+//! size. Plans are made before anything runs, so that a limit is told before a long run. There is
+//! one for each kind of place, collective and root that the jobs call.
 
 mod choices;
 mod error;

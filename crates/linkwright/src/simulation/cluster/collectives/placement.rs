@@ -1,13 +1,13 @@
 //! Where the GPUs of a communicator are, as far as a plan depends on it.
 //!
-//! Plans are made on the system itself. GPUs of an abstract node are all alike, so that which of
-//! them a rank has makes no difference; those of other servers are told apart.
+//! Plans are made on the system itself. GPUs of an abstract node are all alike, so it makes no
+//! difference which of them a rank has. Those of other servers are told apart.
 
 use crate::network::GpuIndex;
 use crate::system::{Fabric, System};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// A kind of link: its bandwidth in each direction, and its one-way latency.
+/// Describes a kind of link: its bandwidth in each direction, and its one-way latency.
 type Wire = (Bandwidth, Picoseconds);
 
 /// All that a plan depends on: communicators with equal placements share their plans.
@@ -22,9 +22,9 @@ pub(super) struct Placement {
 /// A server that a communicator reaches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct OnServer {
-    /// The index of its kind in the system.
+    /// Gives the index of its kind in the system.
     kind: usize,
-    /// The links of its interfaces to the fabric.
+    /// Lists the links of its interfaces to the fabric.
     uplinks: Vec<Wire>,
 }
 

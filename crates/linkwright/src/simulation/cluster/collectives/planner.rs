@@ -1,4 +1,4 @@
-//! The plans of all collectives that jobs call.
+//! Holds the plans of all collectives that jobs call.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,20 +27,20 @@ pub const MOST_PLANNED_GPUS: usize = 256;
 /// The most GPUs for which trees are packed exactly; as far, this takes well under a second.
 pub const MOST_PACKED_GPUS: usize = 16;
 
-/// The most GPUs of one node whose all-to-all a linear programme shares among the links.
+/// Limits the GPUs of one node whose all-to-all a linear programme shares among the links.
 const MOST_SHARED_GPUS: usize = 8;
 
-/// The most GPUs that send to all others at once.
+/// Limits the GPUs that send to all others at once.
 const MOST_STARS: usize = 64;
 
-/// A collective of a communicator, planned.
+/// Describes a collective of a communicator, planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedCollective {
-    /// The job's index.
+    /// Gives the job's index.
     pub job: u32,
-    /// The communicator.
+    /// Names the communicator.
     pub communicator: CommunicatorId,
-    /// The collective.
+    /// Names the collective.
     pub kind: CollectiveKind,
     /// The root's rank in the program, where there is one.
     pub root: Option<Rank>,
@@ -50,10 +50,10 @@ pub struct PlannedCollective {
     pub nodes: usize,
     /// Names the planner.
     pub algorithm: Cow<'static, str>,
-    /// What the plan reaches of the links' peak in the limit of long data, alone on the network:
-    /// bytes of the longest buffer per second.
+    /// Gives the rate that the plan reaches in the limit of long data, alone on the network and at
+    /// the links' peak. It counts bytes of the longest buffer per second.
     pub rate: Bandwidth,
-    /// What a person should know.
+    /// Lists the facts that a person should know.
     pub notes: Vec<String>,
 }
 
@@ -69,13 +69,13 @@ pub(super) struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// What is planned.
+    /// Returns the planning of this collective.
     pub(super) fn collective(&self) -> Planning {
         planning(self.kind, self.root).expect("only what can be planned is chosen so")
     }
 }
 
-/// A plan with its messages.
+/// Holds a plan with its messages.
 pub(super) struct Found {
     pub(super) messages: Box<MessageSchedule>,
     pub(super) algorithm: Cow<'static, str>,
@@ -83,9 +83,9 @@ pub(super) struct Found {
     pub(super) notes: Vec<String>,
 }
 
-/// A plan as the ranks play it.
+/// Holds a plan as the ranks play it.
 enum Form {
-    /// Under MPI's protocol.
+    /// Serves MPI's protocol.
     Messages(Box<MessageSchedule>),
     /// Under NCCL's, by the size that is called.
     Kernels(BTreeMap<Bytes, KernelCall>),
@@ -104,7 +104,7 @@ enum Same {
 #[derive(Default)]
 pub(in crate::simulation) struct Planned {
     forms: Vec<Form>,
-    /// The plan of a job's communicator for a collective with that place of the root.
+    /// Gives the plan of a job's communicator for a collective with that place of the root.
     of: BTreeMap<(u32, CommunicatorId, CollectiveKind, u32), u32>,
     list: Vec<PlannedCollective>,
     /// The form of each plan that was made.
@@ -139,7 +139,7 @@ impl Planned {
     /// Plans what one job more calls, whose index among all is this.
     ///
     /// # Errors
-    /// A collective without a plan, a run that the hook ended.
+    /// Fails for a collective without a plan, and for a run that the hook ended.
     pub(in crate::simulation) fn add(
         &mut self,
         cluster: &Cluster,
@@ -244,7 +244,7 @@ impl Planned {
         }
     }
 
-    /// What was planned.
+    /// Returns the planned collectives.
     pub(in crate::simulation::cluster) fn into_list(self) -> Vec<PlannedCollective> {
         self.list
     }
@@ -283,8 +283,8 @@ fn tried(kind: CollectiveKind, ranks: usize, nodes: usize) -> Vec<&'static dyn P
     all.into_iter().filter_map(|(planner, fits)| fits.then_some(planner)).collect()
 }
 
-/// The plan of the highest rate for GPUs on so many servers; of equals the first. Where there is
-/// an `only` planner, its plan.
+/// Returns the plan of the highest rate for GPUs on a given number of servers; of equals the first.
+/// Where there is an `only` planner, it returns its plan.
 pub(super) fn best(
     system: &System,
     only: Option<&'static dyn Planner>,

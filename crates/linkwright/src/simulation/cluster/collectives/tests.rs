@@ -1,4 +1,4 @@
-//! Plans for communicators anywhere on a cluster, and what replays make of them.
+//! Tests plans for communicators anywhere on a cluster, and their replays.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ const PLANNABLE: [CollectiveKind; 8] = [
     CollectiveKind::AllToAll,
 ];
 
-/// A fat-tree of 32 nodes of so many GPUs.
+/// Builds a fat-tree of 32 nodes of `gpus` GPUs each.
 fn cluster(gpus: u32) -> Cluster {
     cluster_of(gpus, "11.9 GB/s", "23.8 GB/s")
 }
 
-/// The same with these bandwidths of its links and of those between the GPUs of a node.
+/// Builds the same with these bandwidths of its links and of those between the GPUs of a node.
 fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
     let text = format!(
         "kind = \"fat-tree\"\nlevels = 2\nleaves = 8\nradix = 8\nbandwidth = \"{bandwidth}\"\n"
@@ -72,7 +72,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
     }
 }
 
-/// A cluster whose collectives all go by plans.
+/// Builds a cluster whose collectives all go by plans.
 fn planned_on(gpus: u32, fidelity: Fidelity) -> Cluster {
     let mut cluster = cluster(gpus);
     cluster.collectives.chosen = PLANNABLE.map(|kind| (kind, CollectiveMethod::Planned)).into();

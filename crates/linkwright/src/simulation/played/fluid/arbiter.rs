@@ -1,11 +1,11 @@
 //! Whose copies go first over a PCIe bus, of jobs as fluids.
 //!
-//! What it represents: whenever a job begins to copy from its hosts, all that do are ranked by what is left of their copies,
-//! as [`pcie`](crate::network::pcie) ranks classes, and those with a deadline that would pass go before all. Collectives go
-//! behind, as what kernels store.
+//! The model: whenever a job begins to copy from its hosts, all jobs that copy are ranked by the
+//! rest of their copies. This ranks them as [`pcie`](crate::network::pcie) ranks classes. Jobs with
+//! a deadline that would pass go before all. Collectives go behind, as the stores of kernels do.
 //!
-//! What it leaves out: that the classes below one root are eight, so that some share one; and the bound on how long a first
-//! packet waits.
+//! The model leaves out that the classes below one root are eight, so that some jobs share one. It
+//! leaves out the bound on how long a first packet waits.
 
 use crate::network::PcieSettings;
 use crate::network::pcie::{First, PcieArbitration};
@@ -18,10 +18,10 @@ pub(super) struct Arbiter {
     heeds_deadlines: bool,
 }
 
-/// What the GPUs of a job copy at once, each by a command of its own.
+/// Describes the copies that the GPUs of a job make at once, each by a command of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Copies {
-    /// The bytes of one.
+    /// Gives the bytes of one.
     pub(super) size: Bytes,
     /// How long all may take from the start of what is on its way.
     pub(super) within: Option<Picoseconds>,
@@ -30,14 +30,14 @@ pub(super) struct Copies {
 /// A job that copies over the bus.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
-    /// What is left of each copy, in bytes.
+    /// Gives the rest of each copy, in bytes.
     pub(super) left: u64,
     /// When it is due, and from when on nothing may go before it.
     pub(super) due: Option<(Picoseconds, Picoseconds)>,
 }
 
 impl Arbiter {
-    /// That of a bus; None where all share evenly.
+    /// Returns the arbiter of a bus; None where all share evenly.
     pub(super) fn of(settings: Option<&PcieSettings>) -> Option<Self> {
         let PcieSettings { arbitration, first, .. } = *settings?;
         let heeds_deadlines = match arbitration {
@@ -55,7 +55,8 @@ impl Arbiter {
         now: Picoseconds,
     ) -> (Vec<u8>, Option<Picoseconds>) {
         let dues = || waiting.iter().filter_map(|one| one.due).filter(|_| self.heeds_deadlines);
-        // What is due goes by when it is, the rest by what is left; of equals the first goes first.
+        // Due copies go by their deadline, the others by their rest; of equals the first goes
+        // first.
         let rank = |one: &Waiting| match one.due.filter(|(_, from)| *from <= now) {
             Some((due, _)) if self.heeds_deadlines => (0, due.0),
             _ if self.first == First::Small => (1, one.left),

@@ -1,4 +1,4 @@
-//! What an iteration of a job asks of links, and for how long.
+//! Says which bandwidth an iteration of a job asks of links, and for how long.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -11,34 +11,36 @@ use crate::simulation::played::plans::PlanningFault;
 use crate::system::System;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// An iteration in phases, at least one, one after another.
+/// Holds an iteration in phases, at least one, one after another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Iteration {
     pub(super) phases: Vec<Phase>,
-    /// What they use, each with the most of it at one time while nothing slows the job, in bytes per second; ascending.
+    /// Lists the resources that they use. Each comes with the most of it at one time while nothing
+    /// slows the job, in bytes per second; ascending.
     pub(super) peaks: Vec<(ResourceId, f64)>,
 }
 
-/// What asks nothing of links, and then what does: images that are copied, or gradients.
+/// Holds a time that asks nothing of links, and then the data that moves: images that are copied,
+/// or gradients.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Phase {
-    /// Computing, and the launch of a collective.
+    /// Gives the time of computing, and of the launch of a collective.
     pub(super) quiet: Picoseconds,
-    /// What is on its way.
+    /// Holds the data on its way.
     pub(super) moving: Option<Moving>,
 }
 
-/// What is moved, as the flow that stands for all: what one of them carries over the resource that is the
-/// busiest.
+/// Describes the data that moves, as the flow that stands for all. This is the load of one of them
+/// over the busiest resource.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Moving {
     /// How long it takes alone.
     pub(super) alone: Picoseconds,
-    /// What that one carries.
+    /// Gives the bytes that this one carries.
     pub(super) bytes: Bytes,
-    /// Its rate alone.
+    /// Gives its rate alone.
     pub(super) limit: Bandwidth,
-    /// What all carry over each resource for what the one carries.
+    /// Gives the load of all over each resource, for the load of the one.
     pub(super) uses: Vec<(ResourceId, f64)>,
     /// The copies that it is, if it is not of kernels.
     pub(super) copies: Option<Copies>,
@@ -81,8 +83,9 @@ impl Phase {
         Picoseconds(self.quiet.0.saturating_add(moving))
     }
 
-    /// Bytes over each of these routes at once, to GPUs that go on when all have theirs; within so many thousandths
-    /// of the time that they take alone, if they have a deadline.
+    /// Copies bytes over each of these routes at once, to GPUs that go on when all have theirs. If
+    /// they have a deadline, they have to finish within this number of thousandths of the time that
+    /// they take alone.
     pub(super) fn copying(
         (size, deadline): (Bytes, Option<NonZeroU32>),
         ways: &[(Route, Bytes)],
@@ -100,12 +103,13 @@ impl Phase {
         Self { quiet, moving: moving.map(|moving| Moving { copies, ..moving }) }
     }
 
-    /// Computing and reducing by a plan for each bucket, which is ready when so much has been computed since the
-    /// one before, and reduced after that.
+    /// Computes, and reduces each bucket by a plan. A bucket is ready once its computing time after
+    /// the bucket before has passed, and is reduced after that.
     ///
-    /// `tell` hears of the schedule of each size of buckets.
+    /// Calls `tell` with the schedule of each size of buckets.
     ///
-    /// From the first bucket on its way to the end of the last, all are one: what they move in that time.
+    /// From the first bucket on its way to the end of the last, all are one flow. It moves the data
+    /// of that time.
     pub(super) fn reducing(
         buckets: &[(Picoseconds, Bytes, AllocationPlan)],
         (system, channels): (&System, &HostChannels),
@@ -146,7 +150,8 @@ impl Phase {
         Self::in_turns(loads, capacities)
     }
 
-    /// Loads one after another, each once so much has been computed since the one before was.
+    /// Plays loads one after another. Each is ready once its computing time after the load before
+    /// has passed.
     fn in_turns<'a>(
         loads: impl Iterator<Item = (Picoseconds, &'a Load)>,
         capacities: &[Bandwidth],

@@ -24,8 +24,9 @@ pub(super) const FEW: usize = 16;
 /// Of more, phases that are played at most, for each.
 const PHASES_OF_MANY: usize = 64;
 
-/// A flow here stands for many, and uses many times its rate of a resource, which flows of [`FlowNetwork`]
-/// do not: all resources are narrower by at least this, and by more where a flow uses more.
+/// A flow here stands for many, and uses many times its rate of a resource, which flows of
+/// [`FlowNetwork`] do not. All resources are narrower by at least this, and by more where a flow
+/// uses more.
 const NARROWER: u64 = 1 << 10;
 
 /// A link that could be filled but for this part of it is taken for one that is.
@@ -34,7 +35,7 @@ const MARGIN: f64 = 1e-6;
 /// How long at least until deadlines are looked at again.
 const SHORTEST_LOOK: Picoseconds = Picoseconds(1_000_000);
 
-/// A fraction of an iteration, of 2^32.
+/// Gives a whole iteration, in fractions of 2^32.
 pub(super) const WHOLE: u64 = 1 << 32;
 
 /// A job that is played.
@@ -44,7 +45,7 @@ struct Played<'a> {
     phase: usize,
     /// Until when it asks nothing of links; None while its gradients move.
     quiet_until: Option<Picoseconds>,
-    /// What carries them while they do, and when they are due on a PCIe bus.
+    /// Holds the flow that carries them while they do, and when they are due on a PCIe bus.
     flow: Option<(FlowId, Option<Picoseconds>)>,
     /// The first end of an iteration, the last, and how many there were.
     ends: Option<(Picoseconds, Picoseconds, u64)>,
@@ -71,7 +72,7 @@ pub(super) fn lengths(
 }
 
 impl<'a> Played<'a> {
-    /// What its phase moves.
+    /// Returns the data that its phase moves.
     fn moving(&self) -> Option<&'a Moving> {
         self.iteration.phases[self.phase].moving.as_ref()
     }
@@ -91,7 +92,7 @@ impl<'a> Played<'a> {
     }
 }
 
-/// Jobs that want the same links.
+/// Holds jobs that want the same links.
 struct Group<'a> {
     jobs: Vec<Played<'a>>,
     network: FlowNetwork,
@@ -99,7 +100,7 @@ struct Group<'a> {
     narrower: u64,
     /// The numbers that resources have here.
     local: BTreeMap<ResourceId, ResourceId>,
-    /// The job of each flow, by its slot.
+    /// Gives the job of each flow, by its slot.
     of_flow: Vec<usize>,
     arbiter: Option<Arbiter>,
     /// When a deadline may be about to pass.
@@ -261,8 +262,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What all of these jobs together want of each resource at most, in bytes per second. What that leaves to
-/// spare slows none: without the resource every rate is what it is with it.
+/// Sums the demand of all of these jobs together on each resource at most, in bytes per second. A
+/// resource with room to spare slows none: without the resource every rate is the same.
 fn peaks(jobs: &[(&Iteration, u64)]) -> impl Iterator<Item = (ResourceId, f64)> {
     let mut of_all: BTreeMap<ResourceId, f64> = BTreeMap::new();
     for (resource, most) in jobs.iter().flat_map(|(iteration, _)| &iteration.peaks) {
@@ -271,7 +272,7 @@ fn peaks(jobs: &[(&Iteration, u64)]) -> impl Iterator<Item = (ResourceId, f64)> 
     of_all.into_iter()
 }
 
-/// That part of a length, of [`WHOLE`].
+/// Returns that part of a length, of [`WHOLE`].
 fn part(length: u64, done: u64) -> u64 {
     (u128::from(length) * u128::from(done) / u128::from(WHOLE)) as u64
 }
@@ -282,7 +283,8 @@ mod tests {
 
     const LINK: Bandwidth = Bandwidth(10_000_000_000);
 
-    /// One that computes for so many microseconds, and then fills a link for so many by `flows` flows.
+    /// Makes an iteration that computes for `quiet` microseconds, and then fills a link for
+    /// `moving` microseconds by `flows` flows.
     fn filling(quiet: u64, moving: u64, flows: f64) -> Iteration {
         let alone = Picoseconds(moving * 1_000_000);
         let bytes = (LINK.0 as f64 * alone.as_seconds() / flows) as u64;
@@ -331,8 +333,8 @@ mod tests {
         assert_ne!(found(&both, &[100, 70]), alone);
     }
 
-    /// In a row of jobs of which each shares a link with the next, those far away hardly matter: without them, and with fewer
-    /// phases, the length in the middle is nearly the same.
+    /// In this row of jobs each shares a link with the next, and those far away hardly matter.
+    /// Without them, and with fewer phases, the length in the middle is nearly the same.
     #[test]
     fn far_neighbours_hardly_matter() {
         let links = vec![LINK; 100];

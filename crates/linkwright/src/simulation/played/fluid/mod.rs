@@ -1,22 +1,24 @@
 //! Jobs as fluids: between one arrival or end and the next, each has a rate of iterations.
 //!
-//! What it represents: the jobs that run are fixed until one comes or goes. A job whose links nobody else
-//! wants at their full rate takes for an iteration what it takes alone, as
-//! [`time`](crate::collectives::time) says for its plan. Of those that together want more of a link
-//! than it has, computing and moving the gradients are played in turns for some iterations
-//! ([`lengths`]), and what one takes on average is its length until the next change. Only jobs that
-//! share something with the one that came or went are looked at again, and those that depend on these in turn as long as all
-//! are few: where many hang together from server to server, what happens at one end hardly reaches the other.
+//! The model: the jobs that run are fixed until one comes or goes. Where nobody else wants a job's
+//! links at their full rate, an iteration takes the time that it takes alone.
+//! [`time`](crate::collectives::time) says that time for its plan. Other jobs together want more of
+//! a link than it has. For them, computing and moving the gradients are played in turns for some
+//! iterations ([`lengths`]). The average time of one is its length until the next change. Jobs are
+//! looked at again only if they share something with the one that came or went. So are jobs that
+//! depend on these in turn, as long as all are few. Where many hang together from server to server,
+//! an event at one end hardly reaches the other.
 //!
-//! Images that are copied from hosts are a phase of their own. Buckets that are reduced while others are computed are
-//! one from the first on its way to the end of the last, at the rate that they have in that time.
+//! Images that are copied from hosts are a phase of their own. Buckets that are reduced while
+//! others are computed are one phase. It lasts from the first on its way to the end of the last, at
+//! the rate that they have in that time.
 //!
 //! Where a PCIe bus has an arbiter, what goes first over it takes what it can, and the rest what that leaves ([`arbiter`]).
 //!
-//! What it leaves out: the steps of a collective, which all move at one steady rate here; of many jobs that hang together, those
-//! far from the one that came or went; how long
-//! two jobs need to find their rhythm beside each other, beyond the iterations that are averaged; and what
-//! flows leave out, packets, buffers and a fabric's own switches.
+//! The model leaves out the steps of a collective, which all move at one steady rate here. Of many
+//! jobs that hang together, it leaves out those far from the one that came or went. It leaves out
+//! how long two jobs need to find their rhythm beside each other, beyond the iterations that are
+//! averaged. It leaves out all that flows leave out: packets, buffers and a fabric's own switches.
 
 mod arbiter;
 mod iteration;
@@ -132,7 +134,7 @@ struct Running {
     iteration: Iteration,
     /// Holds the loads of one.
     loads: ChannelLoads,
-    /// What was left at `since`, in parts of an iteration of [`WHOLE`].
+    /// Gives the rest at `since`, in parts of an iteration of [`WHOLE`].
     left: u128,
     since: Picoseconds,
     /// How long an iteration takes since then.
@@ -191,7 +193,7 @@ struct Fluid<'a, 'r> {
     failing: Option<Failing<'a>>,
     /// Keeps the plans of other states of the system.
     of_state: BTreeMap<usize, AllocationPlans>,
-    /// What they carry.
+    /// Gives the load of channels.
     channels: HostChannels,
     /// Finds their channels.
     shares: ChannelShares,
@@ -201,7 +203,7 @@ struct Fluid<'a, 'r> {
     running: BTreeMap<usize, Running>,
     /// Says how long each job that has started computes in all, in picoseconds.
     computed: Vec<f64>,
-    /// The jobs that use each resource.
+    /// Lists the jobs that use each resource.
     users: Vec<Vec<usize>>,
     /// Whether these want more of it than it has.
     tight: Vec<bool>,
@@ -459,7 +461,7 @@ impl<'a> Fluid<'a, '_> {
         Phase::exchanging(computed, copies, self.channels.capacities())
     }
 
-    /// Images on their way to all GPUs of a job.
+    /// Returns the images on their way to all GPUs of a job.
     fn copying(
         &self,
         index: usize,
@@ -510,7 +512,7 @@ impl<'a> Fluid<'a, '_> {
         found.chain([job]).collect()
     }
 
-    /// These jobs, and up to so many others that depend on them, the nearest first.
+    /// Returns these jobs, and up to `others` others that depend on them, the nearest first.
     fn beside(&self, jobs: impl Iterator<Item = usize>, others: usize) -> Vec<usize> {
         let mut found: Vec<usize> = jobs.collect();
         let mut known: BTreeSet<usize> = found.iter().copied().collect();
@@ -541,7 +543,7 @@ impl<'a> Fluid<'a, '_> {
         (looked_at, others)
     }
 
-    /// Finds the lengths of all that depend on these, of which some may have ended.
+    /// Finds the lengths of all that depend on these. Some of these may have ended.
     fn find_lengths(
         &mut self,
         mut reached: BTreeSet<usize>,
@@ -577,5 +579,5 @@ impl<'a> Fluid<'a, '_> {
     }
 }
 
-/// What jobs want of a link may be this much more than it has, for rounding.
+/// Jobs may want this much more of a link than it has, for rounding.
 const ROUNDED: f64 = 1.0 + 1e-9;

@@ -1,4 +1,4 @@
-//! What the search for channels tells the cost model.
+//! Tells the cost model the results of the search for channels.
 
 use super::dealing::dealing_of;
 use super::found::{Found, Links, Pattern, Reach, Searched};
@@ -16,7 +16,7 @@ use crate::collectives::nccl::baselines::rings::{
 };
 use crate::system::{LinkKind, Proximity, Server, Wire, Wiring};
 
-/// Channels, and what they carry.
+/// Holds the channels, and the bandwidth that they carry.
 #[derive(Debug, Clone)]
 pub struct Graph {
     pub generation: Generation,
@@ -25,16 +25,16 @@ pub struct Graph {
     /// The search found these, and split them where they are fast.
     pub rings: Found,
     pub trees: Found,
-    /// Those of reduction in the switches.
+    /// Holds the channels of reduction in the switches.
     pub nvls: Option<Found>,
-    /// GB/s of the slowest interface; zero within one server.
+    /// Gives the GB/s of the slowest interface. It is zero within one server.
     pub interface: f64,
     /// The channels that the library then has: each found one, often enough.
     pub built: u32,
     pub hop: Hop,
-    /// Whether rings run over NVLink or xGMI all the way, or with relays.
+    /// Says whether rings run over NVLink or xGMI all the way, or with relays.
     pub over_fabric: bool,
-    /// Whether some hop relays through a GPU.
+    /// Says whether some hop relays through a GPU.
     pub relayed: bool,
     /// Whether each server's GPUs are behind `NVSwitches`.
     pub switched: bool,
@@ -128,7 +128,7 @@ fn key_of(wiring: &Wiring, gpus: &[usize]) -> Key {
     (std::ptr::from_ref(wiring.in_template(gpus[0]).0), places)
 }
 
-/// What one server's GPUs have.
+/// Describes one server's GPUs and their channels.
 #[derive(Debug, Clone)]
 struct Part {
     path: RingPath,
@@ -138,7 +138,7 @@ struct Part {
     hop: Hop,
     /// How often the library builds each channel.
     times: u32,
-    /// GB/s of the slowest interface.
+    /// Gives the GB/s of the slowest interface.
     interface: f64,
     is_rccl: bool,
     /// The rings that they are.

@@ -1,8 +1,8 @@
-//! What NCCL, or RCCL, chooses: algorithm, protocol, channels and chunks.
+//! Gives the choices of NCCL, or RCCL: algorithm, protocol, channels and chunks.
 //!
-//! What it represents: the library's own cost model, with the constants and rules of each release
-//! in a table of its own ([`versions`]). It only chooses; its times are named the model's. How long
-//! the choice takes is another matter.
+//! It represents the library's own cost model. The constants and rules of each release stand in a
+//! table of its own ([`versions`]). The model only chooses, and its times are named the model's.
+//! How long the choice takes is another matter.
 //!
 //! It leaves out `CollNet`, and with it NVLS between servers without trees. Symmetric kernels and copies by engines take
 //! registered windows, and are left out, too. So are registered buffers, tuner plugins and several operations in one group.
@@ -57,32 +57,32 @@ use crate::units::{Bytes, Picoseconds};
 /// on eight A100s. There 20 times of broadcasts and reductions, from 1 to 256 MiB, leave 4 to 11 us for a hop.
 pub(in crate::collectives) const PARTS_OF_A_STEP: u32 = 8;
 
-/// What a library runs for one size.
+/// Describes the operation that a library runs for one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
-    /// How the data travels.
+    /// Says how the data travels.
     pub algorithm: ExpectedAlgorithm,
     /// How it is flagged.
     pub protocol: Protocol,
     /// Channels that carry data: fewer than there are where little data is not worth them all.
     pub channels: u32,
-    /// Threads of each channel's block.
+    /// Counts the threads of each channel's block.
     pub threads: u32,
     /// How the data is cut.
     pub chunking: Chunking,
-    /// What the library's cost model believes that it takes; none of pairs and of releases
-    /// without a model.
+    /// Gives the time that the library's cost model believes. It is none for pairs, and for
+    /// releases without a model.
     pub model_time: Option<Picoseconds>,
 }
 
 /// A release whose rules are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Release {
-    /// Whose.
+    /// Names the library that was asked.
     pub library: Library,
-    /// Which.
+    /// Names the release that was asked.
     pub version: Version,
-    /// Where its rules stand.
+    /// Says where its rules stand.
     pub source: &'static str,
 }
 
@@ -125,11 +125,11 @@ pub enum ChoiceError {
     Links(#[from] LinkGraphError),
     /// An algorithm or a protocol that does not run there.
     Unavailable {
-        /// What was wanted.
+        /// Names the thing that was wanted.
         what: String,
-        /// Why not.
+        /// Says why it is impossible.
         why: String,
-        /// What would work.
+        /// Says how it would work.
         remedy: String,
     },
     /// A bandwidth that is none.
@@ -158,10 +158,10 @@ impl Diagnose for ChoiceError {
     }
 }
 
-/// What the library chooses for a size, nearest to what it runs, on GPUs by their ids.
+/// Returns the library's choice for a size, nearest to its real run, on GPUs by their ids.
 ///
 /// # Errors
-/// As [`choices`].
+/// Fails as [`choices`] does.
 pub fn choose(
     system: &System,
     gpus: &[usize],
@@ -189,11 +189,11 @@ pub fn choices(
     Ok(chooser.all(size.0))
 }
 
-/// The library and the release whose rules choose on these GPUs, `NCCL 2.30`, and what a person
-/// should know of it.
+/// Returns the library and the release whose rules choose on these GPUs, `NCCL 2.30`, and the notes
+/// on it for a person.
 ///
 /// # Errors
-/// As [`check_gpus`].
+/// Fails as [`check_gpus`] does.
 pub fn release_on(
     system: &System,
     gpus: &[usize],
@@ -224,7 +224,7 @@ pub fn explain(
     Ok(explained(rules, &graph))
 }
 
-/// A release on a job's GPUs, for one collective: made once for many sizes.
+/// Holds a release on a job's GPUs, for one collective. It is made once for many sizes.
 #[derive(Debug)]
 pub(in crate::collectives) struct Chooser {
     pub(in crate::collectives::nccl::baselines) rules: &'static Rules,
@@ -232,7 +232,7 @@ pub(in crate::collectives) struct Chooser {
     collective: Collective,
     pub(in crate::collectives::nccl::baselines) believed: Graph,
     candidates: Vec<Candidate>,
-    /// What a person should know: a version that stands in for another.
+    /// Tells a person that a version stands in for another.
     pub(in crate::collectives) notes: Vec<String>,
 }
 
@@ -276,7 +276,7 @@ impl Chooser {
         Ok(Self { rules, settings: *settings, collective, believed, candidates: left, notes })
     }
 
-    /// The library and its release, as people write it.
+    /// Returns the library and its release, as people write it.
     pub(in crate::collectives) fn release(&self) -> String {
         format!("{} {}", self.rules.library.name(), self.rules.version)
     }
@@ -301,7 +301,7 @@ impl Chooser {
         (all[0], all.get(1).copied())
     }
 
-    /// What it runs for a size.
+    /// Returns the library's choice for a size.
     pub(in crate::collectives) fn choose(&self, size: u64) -> Choice {
         self.all(size)[0]
     }
@@ -325,7 +325,7 @@ impl Chooser {
         order.into_iter().map(choice).collect()
     }
 
-    /// What is chosen without the model: pairs by their messages, NCCL 2.4 by its thresholds,
+    /// Returns the choice that needs no model: pairs by their messages, NCCL 2.4 by its thresholds,
     /// RCCL between servers by its ranges.
     fn forced(&self, size: u64) -> Option<Forced> {
         let (collective, graph) = (self.collective, &self.believed);
@@ -428,7 +428,7 @@ pub(in crate::collectives) fn newest_dealing(wiring: &Wiring) -> Dealing {
     dealing_of(rules_on(wiring, &settings).0, &settings)
 }
 
-/// What an error says of a machine.
+/// Describes a machine in an error.
 struct Machine<'a> {
     wiring: &'a Wiring,
     rules: &'a Rules,

@@ -1,4 +1,4 @@
-//! The cost model: for each algorithm and protocol a latency, and a bandwidth of size.
+//! Gives the cost model: for each algorithm and protocol a latency, and a bandwidth of size.
 //!
 //! It exists to choose, and its times are its own.
 
@@ -14,27 +14,28 @@ use crate::collectives::nccl::baselines::generation::Generation;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 
-/// Rows of the tables by algorithm.
+/// Numbers the rows of the tables by algorithm.
 const TREE: usize = 0;
 const RING: usize = 1;
 
-/// An algorithm with a protocol.
+/// Holds an algorithm with a protocol.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate {
     pub algorithm: ExpectedAlgorithm,
     pub protocol: Protocol,
-    /// Microseconds.
+    /// Gives the latency in microseconds.
     pub latency: f64,
-    /// GB/s of size.
+    /// Gives the GB/s of size.
     pub bandwidth: f64,
-    /// From this size on the latency is so many times longer.
+    /// Gives a size from which on the latency is longer, and the factor.
     plateau: Option<(u64, f64)>,
-    /// What it reaches of the bandwidth by powers of two from 64 B, and beyond the last.
+    /// Gives the share of the bandwidth that it reaches, by powers of two from 64 B, and beyond the
+    /// last.
     correction: Option<(&'static [f64], f64)>,
 }
 
 impl Candidate {
-    /// Microseconds, by the model.
+    /// Returns the microseconds by the model.
     pub fn time(&self, size: u64) -> f64 {
         let part = self.correction.map_or(1.0, |(entries, beyond)| {
             let place = (size >> 6).checked_ilog2().unwrap_or(0) as usize;
@@ -49,7 +50,7 @@ impl Candidate {
     }
 }
 
-/// Columns for one server, two, and more.
+/// Returns the column for one server, two, and more.
 const fn column(servers: usize) -> usize {
     if servers <= 1 {
         0
@@ -60,7 +61,7 @@ const fn column(servers: usize) -> usize {
     }
 }
 
-/// A release's model of a graph.
+/// Holds a release's model of a graph.
 pub struct Model<'a> {
     pub rules: &'a Rules,
     pub graph: &'a Graph,
@@ -99,7 +100,7 @@ impl Model<'_> {
         })
     }
 
-    /// What there is to choose from, whatever a user restricts; not of pairs.
+    /// Lists all candidates, whatever a user restricts. Pairs have none.
     pub fn candidates(&self, collective: Collective) -> Vec<Candidate> {
         let protocols = || Protocol::ALL.into_iter().filter(|it| self.has(*it));
         let mut found: Vec<Candidate> =
@@ -132,7 +133,7 @@ impl Model<'_> {
         }
     }
 
-    /// The steps around a ring, in all and between servers.
+    /// Counts the steps around a ring, in all and between servers.
     fn steps(&self, collective: Collective) -> (f64, f64) {
         let (ranks, servers) = (self.graph.ranks as f64, self.graph.servers as f64);
         let between = servers - 1.0;
@@ -211,7 +212,7 @@ impl Model<'_> {
             * if more { shares.rooted_ll } else { 1.0 }
     }
 
-    /// The most on a channel.
+    /// Returns the most on a channel.
     fn most(&self, table: &ByCollective, collective: Collective) -> f64 {
         match table {
             ByCollective::Kinds(kinds) => match collective {
@@ -227,7 +228,7 @@ impl Model<'_> {
         }
     }
 
-    /// Microseconds around a ring.
+    /// Returns the microseconds around a ring.
     fn around(&self, collective: Collective, protocol: Protocol) -> f64 {
         let (graph, rules) = (self.graph, self.rules);
         let index = protocol as usize;
@@ -260,7 +261,7 @@ impl Model<'_> {
         rules.hops[if alone { TREE } else { RING }][outer as usize][protocol as usize]
     }
 
-    /// A hop inside a server.
+    /// Returns the latency of a hop inside a server.
     fn inner(&self, row: usize, protocol: Protocol) -> f64 {
         let longer = self.graph.servers > 1 && protocol == Protocol::LL;
         let hop = self.rules.hops[row][self.graph.hop as usize][protocol as usize];
@@ -449,8 +450,8 @@ impl Model<'_> {
         })
     }
 
-    /// Sends and receives that move so many GB/s of size, which no release has a model of: one
-    /// hop, and as long as their most loaded link.
+    /// Models sends and receives between pairs, which no release has a model of. They take one hop,
+    /// and as long as their most loaded link.
     pub fn pairs(&self, protocol: Protocol) -> Candidate {
         let outer = if self.graph.servers > 1 { Hop::Network } else { self.graph.hop };
         let index = protocol as usize;

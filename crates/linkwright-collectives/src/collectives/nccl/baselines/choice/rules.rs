@@ -1,8 +1,9 @@
-//! What one release holds to be true of the hardware, and what follows from it.
+//! Holds the facts that one release takes as true of the hardware, and their consequences.
 //!
-//! Bandwidths are GB/s, latencies microseconds; tables by protocol are in the order LL, LL128,
-//! Simple, those by servers for one, two and more, those by generation from Volta (and older) to
-//! Blackwell. A release that knew no GPU of a generation has its elder's row.
+//! Bandwidths are GB/s, latencies microseconds. Tables by protocol are in the order LL, LL128,
+//! Simple. Tables by servers are for one, two and more. Tables by generation go from Volta (and
+//! older) to Blackwell. A release that knew no GPU of a generation has the row of the generation
+//! before.
 
 use super::version::Version;
 use crate::collectives::nccl::baselines::generation::Generation;
@@ -11,14 +12,14 @@ use crate::system::LinkKind;
 /// Who makes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
-    /// NVIDIA's.
+    /// Stands for NVIDIA's library.
     Nccl,
-    /// AMD's, NCCL's code with numbers of its own.
+    /// Stands for AMD's library, which is NCCL's code with numbers of its own.
     Rccl,
 }
 
 impl Library {
-    /// Its name.
+    /// Returns the library's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,30 +29,31 @@ impl Library {
     }
 }
 
-/// For each protocol.
+/// Holds a value for each protocol.
 pub type Protocols = [f64; 3];
-/// For each generation, by the number of servers.
+/// Holds a value for each generation, by the number of servers.
 pub type Generations = [[f64; 3]; 4];
 
-/// The constants and rules of a release.
+/// Holds the constants and rules of a release.
 #[derive(Debug)]
 pub struct Rules {
     pub library: Library,
     pub version: Version,
-    /// Where the numbers stand.
+    /// Says where the numbers stand.
     pub source: &'static str,
-    /// What chose before there was a cost model.
+    /// Holds the thresholds that chose before there was a cost model.
     pub thresholds: Option<Thresholds>,
     pub search: Search,
     /// Of trees and of rings, before anything moves.
     pub base: [Protocols; 2],
-    /// Of trees and of rings: a hop over NVLink, over the host, over the network.
+    /// Gives the latency of a hop over NVLink, over the host and over the network, for trees and
+    /// for rings.
     pub hops: [[Protocols; 3]; 2],
     /// How much longer a hop of LL inside a server takes between servers.
     pub ll_hop_between: f64,
     pub rings: Rounds,
     pub bandwidths: Bandwidths,
-    /// What a tree reaches, by protocol and by powers of two of the size from 64 B.
+    /// Gives the share that a tree reaches, by protocol and by powers of two of the size from 64 B.
     pub tree_correction: [&'static [f64]; 3],
     pub plateau: Plateau,
     pub ll128: Ll128,
@@ -61,10 +63,11 @@ pub struct Rules {
     pub blocks: Blocks,
 }
 
-/// What the search for channels knows.
+/// Holds the facts that the search for channels uses.
 #[derive(Debug, Clone, Copy)]
 pub struct Search {
-    /// What it counts on from one link: NVLink of Pascal, Volta, Ampere, Hopper and Blackwell.
+    /// Gives the bandwidth that it counts on from one link: NVLink of Pascal, Volta, Ampere, Hopper
+    /// and Blackwell.
     pub nvlink: [f64; 5],
     /// It tries these rates for a channel in one server, highest first: to Ampere, for Hopper, for Blackwell.
     pub rates: [&'static [f64]; 3],
@@ -83,7 +86,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// What it counts on from one link of a kind.
+    /// Returns the bandwidth that it counts on from one link of a kind.
     pub const fn link(&self, kind: LinkKind) -> f64 {
         match kind {
             LinkKind::Nvlink1 => self.nvlink[0],
@@ -105,26 +108,26 @@ pub struct Rounds {
     /// Whether an all-reduce crosses the network once more than there are servers less one,
     /// in each of its halves.
     pub one_more: bool,
-    /// Whether each step costs at least the time to post a send.
+    /// Says whether each step costs at least the time to post a send.
     pub posting: bool,
     /// Whether servers of one GPU wait as long as a tree does.
     pub alone_as_trees: bool,
 }
 
-/// From the channels' bandwidth to that of an algorithm.
+/// Turns the channels' bandwidth into an algorithm's.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a release's table is never moved")]
 pub enum Bandwidths {
     /// NVIDIA's limits.
     Limits(Limits),
-    /// AMD's shares.
+    /// Holds AMD's shares.
     Shares(Shares),
 }
 
-/// What each protocol moves at most.
+/// Limits the bandwidth of each protocol.
 #[derive(Debug)]
 pub struct Limits {
-    /// Of all channels together, by generation.
+    /// Gives the most of all channels together, by generation.
     pub most: [f64; 4],
     /// The share of rings' LL: where GPUs reduce or there are several servers, and else.
     pub ll: [f64; 2],
@@ -135,17 +138,17 @@ pub struct Limits {
     pub ring_ll128_most: ByCollective,
     pub tree: f64,
     pub tree_most: TreeMost,
-    /// The share of trees' LL128 within a server, and between servers.
+    /// Gives the share of trees' LL128 within a server, and between servers.
     pub tree_ll128: [f64; 2],
     pub tree_ll128_most: ByCollective,
     /// Trees that come from a server's network by one GPU have this share.
     pub tree_unbalanced: f64,
 }
 
-/// The most on one channel.
+/// Gives the most on one channel.
 #[derive(Debug)]
 pub enum ByCollective {
-    /// Broadcast, reduce, all-gather, reduce-scatter, all-reduce.
+    /// Holds a value each for broadcast, reduce, all-gather, reduce-scatter and all-reduce.
     Kinds([f64; 5]),
     Generations(Generations),
 }
@@ -153,39 +156,39 @@ pub enum ByCollective {
 /// The most that a tree moves.
 #[derive(Debug)]
 pub enum TreeMost {
-    /// In all: up to two servers and beyond, of Ampere's LL128 first.
+    /// Limits the tree in all: up to two servers and beyond, of Ampere's LL128 first.
     Whole([[f64; 2]; 2]),
-    /// On one channel.
+    /// Limits the tree on one channel.
     Channel(Generations),
 }
 
-/// AMD's shares of the links' bandwidth.
+/// Holds AMD's shares of the links' bandwidth.
 #[derive(Debug)]
 pub struct Shares {
     /// Trees and rings, up to two servers.
     pub two: [Protocols; 2],
-    /// The same of more servers.
+    /// Gives the same of more servers.
     pub more: [Protocols; 2],
-    /// What a ring through several servers reaches, as `Rules::tree_correction`.
+    /// Gives the share that a ring through several servers reaches, as `Rules::tree_correction`.
     pub ring_correction: [&'static [f64]; 3],
     /// How much more rings' LL moves of a broadcast or a reduce within a server.
     pub rooted_ll: f64,
     /// Whether trees within one server have Simple.
     pub tree_simple_within: bool,
-    /// For reduce-scatter, all-gather and all-reduce between servers: LL up to so many bytes a
-    /// rank, then Simple.
+    /// Gives, for reduce-scatter, all-gather and all-reduce between servers, the most bytes a rank
+    /// with LL. Above them Simple runs.
     pub ll_between: [u64; 3],
 }
 
-/// From which size on a ring's all-reduce over several servers waits longer, and how much.
+/// Says from which size on a ring's all-reduce over several servers waits longer, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Plateau {
     None,
-    /// From 4 KiB a rank; up to Ampere, and from Hopper on.
+    /// Begins at 4 KiB a rank. `by` is for generations up to Ampere, and from Hopper on.
     Ranks {
         by: [f64; 2],
     },
-    /// From 64 B a channel and rank; up to Volta, and from Ampere on.
+    /// Begins at 64 B a channel and rank. `by` is for generations up to Volta, and from Ampere on.
     Channels {
         by: [f64; 2],
     },
@@ -194,7 +197,7 @@ pub enum Plateau {
 /// Where LL128 is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ll128 {
-    /// How many generations from Volta on.
+    /// Counts the generations from Volta on.
     pub generations: usize,
     /// Whether hops may relay through a GPU.
     pub relayed: bool,
@@ -213,7 +216,7 @@ pub struct Pat {
     pub each: f64,
 }
 
-/// Reduction in the switches.
+/// Rates reduction in the switches: it holds its latency, share and channels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Nvls {
     pub latency: f64,
@@ -256,65 +259,65 @@ pub struct NvlsTree {
     pub tuned: bool,
 }
 
-/// What it reaches of its channels.
+/// Says which share of its channels it reaches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NvlsShare {
-    /// Of what rings count on, as bandwidth of size.
+    /// Counts as a share of the rings' bandwidth, as bandwidth of size.
     OfRings(f64),
-    /// Of its own channels, as bandwidth of size.
+    /// Counts as a share of its own channels, as bandwidth of size.
     Size(f64),
-    /// On the links, of Hopper and of Blackwell.
+    /// Counts on the links, of Hopper and of Blackwell.
     Links([f64; 2]),
 }
 
-/// What a channel's thread block holds and how data is cut.
+/// Describes a channel's thread block, and how data is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// The most channels.
+    /// Limits the number of channels.
     pub most: u32,
     /// Fast channels between servers are doubled once more from this generation on, and up to this number.
     pub doubled_from: Generation,
     pub doubled_to: u32,
-    /// Threads of a ring or tree by protocol.
+    /// Gives the threads of a ring or tree by protocol.
     pub threads: [u32; 3],
     /// Bytes a thread below which channels, then threads, are taken away, by protocol. That of
     /// rings' LL counts for each rank.
     pub thread_bytes: [u64; 3],
-    /// How threads come in: a warp, or a wavefront.
+    /// Gives the unit in which threads come: a warp, or a wavefront.
     pub warp: u32,
-    /// Threads beside those for a ring's Simple, and for a tree's.
+    /// Counts the threads beside those for a ring's Simple, and for a tree's.
     pub beside: [u32; 2],
     /// Whether trees always have all threads (640).
     pub tree_has_all: bool,
     /// Bytes that cross a channel at least, else there are fewer; zero where none are.
     pub least_traffic: u64,
     pub last: LastChunk,
-    /// Whether trees' Simple shrinks its chunks for little data.
+    /// Says whether trees' Simple shrinks its chunks for little data.
     pub tree_shrinks: bool,
 }
 
-/// What the last loop's chunks are whole multiples of.
+/// Names the unit of the last loop's chunks. They are whole multiples of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastChunk {
-    /// 8 bytes for each thread; of LL128 what its threads hold at once.
+    /// Takes 8 bytes for each thread. For LL128 it takes the bytes that its threads hold at once.
     Threads,
-    /// 16 bytes.
+    /// Takes 16 bytes.
     Sixteen,
 }
 
-/// How NCCL 2.4 chose: a tree up to a size that its latencies and bandwidths give, LL up to
+/// Says how NCCL 2.4 chose: a tree up to a size that its latencies and bandwidths give, LL up to
 /// another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// GB/s of a channel over NVLink, and of all channels else.
+    /// Gives the GB/s of a channel over NVLink, and of all channels otherwise.
     pub channel: f64,
-    /// A ring's hop.
+    /// Gives the latency of a ring's hop.
     pub ring_between: f64,
-    /// A tree's hop within a server, and between servers.
+    /// Gives the latency of a tree's hop within a server, and between servers.
     pub tree_within: f64,
     pub tree_between: f64,
-    /// What a tree reaches of the rings' bandwidth, with NVLink and without; twice with two
-    /// servers and NVLink.
+    /// Gives the share of the rings' bandwidth that a tree reaches, with NVLink and without. It is
+    /// doubled with two servers and NVLink.
     pub tree_share: [f64; 2],
     /// Bytes a thread from which LL takes another channel.
     pub ll_thread_bytes: u64,
@@ -322,6 +325,6 @@ pub struct Thresholds {
     /// for several servers.
     pub thread_bytes: u64,
     pub older_thread_bytes: u64,
-    /// The fewest and the most threads of LL.
+    /// Gives the fewest and the most threads of LL.
     pub ll_threads: [u32; 2],
 }

@@ -1,4 +1,4 @@
-//! What a user sets, as NCCL's environment variables do, or has measured.
+//! Holds the values that a user sets, as NCCL's environment variables do, or has measured.
 
 use super::numbers::{ElementType, ReduceOperation, switches_can};
 use super::version::Version;
@@ -8,14 +8,14 @@ use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::Processes;
 
-/// What the choice, and the machine under it, depend on beside the links.
+/// Holds the settings that the choice, and the machine under it, depend on beside the links.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Which release; the newest that is known where there is none.
     pub version: Option<Version>,
     /// Whether the switches may reduce (`NCCL_NVLS_ENABLE`).
     pub nvls: bool,
-    /// Whether GPUs reach each other directly (not `NCCL_P2P_DISABLE`).
+    /// Says whether GPUs reach each other directly (not `NCCL_P2P_DISABLE`).
     pub p2p: bool,
     /// Says whether rings and trees may change interfaces in a server (`NCCL_CROSS_NIC`).
     pub cross_nic: CrossNic,
@@ -25,9 +25,9 @@ pub struct Settings {
     pub gpudirect: bool,
     /// Holds the only algorithm that may run (`NCCL_ALGO`).
     pub algorithm: Option<ExpectedAlgorithm>,
-    /// The only protocol (`NCCL_PROTO`).
+    /// Names the only protocol (`NCCL_PROTO`).
     pub protocol: Option<Protocol>,
-    /// The most channels of rings and trees (`NCCL_MAX_NCHANNELS`, from 2.17 on `NCCL_MAX_CTAS`).
+    /// Limits the channels of rings and trees (`NCCL_MAX_NCHANNELS`, from 2.17 on `NCCL_MAX_CTAS`).
     pub most_channels: Option<u32>,
     /// The type of the numbers (nccl-tests' `-d`); single precision where nothing is said.
     pub numbers: Option<ElementType>,

@@ -1,8 +1,8 @@
 //! How many channels and threads a size is worth, and into which chunks it is cut.
 //!
-//! Source: `src/enqueue.cc` of each release (`getAlgoInfo`, `computeColl` and, from 2.22 on,
-//! `calcCollChunking` and `scheduleCollTasksToPlan`), `src/include/collectives.h` and the ring
-//! loops of `src/collectives/device`.
+//! The source is `src/enqueue.cc` of each release (`getAlgoInfo`, `computeColl` and, from 2.22 on,
+//! `calcCollChunking` and `scheduleCollTasksToPlan`). `src/include/collectives.h` and the ring
+//! loops of `src/collectives/device` are sources, too.
 
 use super::graph::Graph;
 use super::model::Model;
@@ -13,22 +13,22 @@ use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 use crate::units::Bytes;
 
-/// How a library cuts data.
+/// Describes how a library cuts data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunking {
-    /// Bytes that a channel hands on at a time, of each part of a ring's data.
+    /// Counts the bytes that a channel hands on at a time, of each part of a ring's data.
     pub chunk: Bytes,
     /// Parts of a chunk that are sent before the whole is there.
     pub slices: u32,
-    /// How often all channels go round.
+    /// Counts how often all channels go round.
     pub loops: u64,
-    /// The chunk of the last time.
+    /// Gives the chunk of the last time.
     pub last: Bytes,
 }
 
-/// What a connection's buffer has: so many steps (`NCCL_STEPS`).
+/// Counts the steps of a connection's buffer (`NCCL_STEPS`).
 const STEPS: u64 = 8;
-/// Bytes of a connection's buffer for Simple (`DEFAULT_BUFFSIZE`).
+/// Counts the bytes of a connection's buffer for Simple (`DEFAULT_BUFFSIZE`).
 const SIMPLE_BUFFER: u64 = 4 << 20;
 /// Lines of 8 bytes of data that a thread of LL has in a step (`NCCL_LL_LINES_PER_THREAD`).
 const LL_LINES: u64 = 8;
@@ -36,18 +36,20 @@ const LL_LINES: u64 = 8;
 /// and the share of a line that is data.
 const LL128_WORDS: u64 = 120;
 const LL128_DATA: (u64, u64) = (15, 16);
-/// What chunks are whole multiples of, by protocol (`ncclProtoGrainSize`), where the last chunk
-/// is cut to 16 bytes.
+/// Gives the unit of chunks, by protocol (`ncclProtoGrainSize`), where the last chunk is cut to 16
+/// bytes. Chunks are whole multiples of it.
 const GRAINS: [u64; 3] = [16, 1920, 512];
-/// A step of a send between pairs: over NVLink, else (`P2P_NVL_CHUNKSIZE`, `P2P_PCI_CHUNKSIZE`).
+/// Gives the bytes of a step of a send between pairs: over NVLink, and otherwise
+/// (`P2P_NVL_CHUNKSIZE`, `P2P_PCI_CHUNKSIZE`).
 const PAIR_CHUNKS: [u64; 2] = [512 << 10, 128 << 10];
-/// The most threads of a block (`NCCL_MAX_NTHREADS`), and the fewest (three warps).
+/// Gives the most threads of a block (`NCCL_MAX_NTHREADS`), and the fewest (three warps).
 pub const MOST_THREADS: u32 = 640;
 const LEAST_WARPS: u32 = 3;
-/// Up to so many bytes to each other rank, sends between pairs take LL (`P2P_LL_THRESHOLD`).
+/// Gives the most bytes to each other rank up to which sends between pairs take LL
+/// (`P2P_LL_THRESHOLD`).
 pub const PAIRS_LL_MOST: u64 = 16_384;
 
-/// What an operation is cut for.
+/// Describes the operation that is cut.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut<'a> {
     pub rules: &'a Rules,
@@ -59,7 +61,7 @@ pub struct Cut<'a> {
 }
 
 impl Cut<'_> {
-    /// Channels, and threads of each channel's block.
+    /// Returns the channels, and the threads of each channel's block.
     pub fn blocks(&self) -> (u32, u32) {
         match self.algorithm {
             ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree => {
@@ -109,7 +111,7 @@ impl Cut<'_> {
         channels as u32
     }
 
-    /// A step of a send between pairs.
+    /// Returns the bytes of a step of a send between pairs.
     fn pair_chunk(&self) -> u64 {
         PAIR_CHUNKS[usize::from(self.graph.hop != Hop::Nvlink || self.graph.servers > 1)]
     }
@@ -158,7 +160,7 @@ impl Cut<'_> {
         u64::from(channels).min(enough) as u32
     }
 
-    /// Bytes of data in a step of the protocol's buffer.
+    /// Returns the bytes of data in a step of the protocol's buffer.
     fn step(&self) -> u64 {
         let threads = |protocol: Protocol| u64::from(self.rules.blocks.threads[protocol as usize]);
         match self.protocol {
@@ -171,7 +173,7 @@ impl Cut<'_> {
         }
     }
 
-    /// How the data is cut for so many channels and threads.
+    /// Returns how the data is cut for this number of channels and threads.
     pub fn chunking(&self, channels: u32, threads: u32) -> Chunking {
         let graph = self.graph;
         let ring = self.algorithm == ExpectedAlgorithm::Ring;

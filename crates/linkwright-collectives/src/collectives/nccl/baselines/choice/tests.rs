@@ -26,13 +26,13 @@ fn name(choice: &Choice) -> (&'static str, &'static str) {
     (choice.algorithm.name(), choice.protocol.name())
 }
 
-/// NCCL 2.30, all-reduce on 8 A100s: 12 links of 20 GB/s are 240 GB/s, 6 channels at 40, split
-/// into 12 at 20, built twice.
+/// NCCL 2.30 runs an all-reduce on 8 A100s. 12 links of 20 GB/s are 240 GB/s. 6 channels at 40 are
+/// split into 12 at 20 and built twice.
 ///
-/// LL: 6.6 + 14 x 0.6 = 15.0 us, min(240 / 2, 87.7) x 8 / 14 = 50.11 GB/s.
-/// LL128: 14 + 14 x 1.9 = 40.6 us, min(240 x 0.92, 12 x 20) = 220.8 x 8 / 14 = 126.17 GB/s.
-/// Simple: 8.4 + 14 x 3.4 = 56.0 us, 240 x 8 / 14 = 137.14 GB/s.
-/// Trees: 6.8 + 2 x 7 x 0.6 = 15.2 us, with no more than 240 x 0.92 / 3.8 / 2 = 29.05 GB/s of LL.
+/// LL has 6.6 + 14 x 0.6 = 15.0 us. Its bandwidth is min(240 / 2, 87.7) x 8 / 14 = 50.11 GB/s.
+/// LL128 has 14 + 14 x 1.9 = 40.6 us. Its bandwidth is min(240 x 0.92, 12 x 20) = 220.8 x 8 / 14 =
+/// 126.17 GB/s. Simple has 8.4 + 14 x 3.4 = 56.0 us and 240 x 8 / 14 = 137.14 GB/s. Trees have 6.8
+/// + 2 x 7 x 0.6 = 15.2 us. They have no more than 240 x 0.92 / 3.8 / 2 = 29.05 GB/s of LL.
 #[test]
 fn an_a100s_model_is_that_of_the_tables() {
     let expected = [
@@ -58,8 +58,8 @@ fn an_a100s_model_is_that_of_the_tables() {
         assert!((found / time - 1.0).abs() < 1e-3, "{protocol} {size} {found} {time}");
         assert!(all.windows(2).all(|pair| pair[0].model_time <= pair[1].model_time));
     }
-    // LL and LL128 meet where 15 + s / 50114 = 40.6 + s / 126171: at 2.13 MB; LL128 and Simple
-    // where 40.6 + s / 126171 = 56 + s / 137143: at 24.3 MB.
+    // LL and LL128 meet where 15 + s / 50114 = 40.6 + s / 126171, at 2.13 MB. LL128 and Simple meet
+    // where 40.6 + s / 126171 = 56 + s / 137143, at 24.3 MB.
     let at = |size| name(&chosen("dgx-a100", Collective::AllReduce, size, &Settings::default()));
     assert_eq!(at(2 * MIB), ("ring", "LL"));
     assert_eq!(at(4 * MIB), ("ring", "LL128"));
@@ -69,11 +69,11 @@ fn an_a100s_model_is_that_of_the_tables() {
 
 /// NCCL 2.7 on 8 V100s of a hybrid mesh: 6 links of 21 GB/s are 126 GB/s.
 ///
-/// LL: 3.6 + 14 x 0.47 = 10.18 us, 126 / 4 x 8 / 14 = 18.0 GB/s.
-/// LL128: 10 + 14 x 1.9 = 36.6 us, min(126 x 0.92, 6 x 16.7) = 100.2 x 8 / 14 = 57.26 GB/s.
-/// Simple: 8.4 + 14 x 3.4 = 56.0 us, 126 x 8 / 14 = 72.0 GB/s.
-/// They meet at (36.6 - 10.18) / (1 / 18.0 - 1 / 57.26) = 694 kB, and at
-/// (56.0 - 36.6) / (1 / 57.26 - 1 / 72.0) = 5.43 MB.
+/// LL has 3.6 + 14 x 0.47 = 10.18 us and 126 / 4 x 8 / 14 = 18.0 GB/s. LL128 has 10 + 14 x 1.9 =
+/// 36.6 us. Its bandwidth is min(126 x 0.92, 6 x 16.7) = 100.2 x 8 / 14 = 57.26 GB/s. Simple has
+/// 8.4 + 14 x 3.4 = 56.0 us and 126 x 8 / 14 = 72.0 GB/s. The first two meet at (36.6 - 10.18) / (1
+/// / 18.0 - 1 / 57.26) = 694 kB. The last two meet at (56.0 - 36.6) / (1 / 57.26 - 1 / 72.0) = 5.43
+/// MB.
 #[test]
 fn releases_switch_where_their_own_tables_say() {
     let at = |size| name(&chosen("dgx1-v100", Collective::AllReduce, size, &of("2.7.8")));
@@ -84,7 +84,7 @@ fn releases_switch_where_their_own_tables_say() {
 }
 
 /// NCCL 2.4 within a server has rings alone, and LL while channels x threads x ranks x 64 B hold
-/// it: 12 channels (6 rings, built twice) of 256 threads and 8 ranks hold 1.5 MiB.
+/// the data. 12 channels (6 rings, built twice) of 256 threads and 8 ranks hold 1.5 MiB.
 #[test]
 fn before_the_model_there_were_thresholds() {
     let at = |size| chosen("dgx1-v100", Collective::AllReduce, size, &of("2.4.8"));
@@ -138,8 +138,8 @@ fn little_data_takes_fewer_channels_then_fewer_threads() {
     assert_eq!(shape(8), (1, 96));
 }
 
-/// Ring and Simple: 8 steps of 512 KiB, of which a chunk of an all-reduce is four and its slices
-/// two each. 1 GiB on 24 channels and 8 ranks is 1 GiB / (24 x 8 x 2 MiB) = 2.67 loops.
+/// Ring and Simple have 8 steps of 512 KiB. A chunk of an all-reduce is four of them, and its
+/// slices two each. 1 GiB on 24 channels and 8 ranks is 1 GiB / (24 x 8 x 2 MiB) = 2.67 loops.
 #[test]
 fn chunks_are_nccls_and_the_last_ones_shrink() {
     let simple = Settings {
@@ -150,7 +150,7 @@ fn chunks_are_nccls_and_the_last_ones_shrink() {
     let cut = |size, collective| chosen("dgx-a100", collective, size, &simple).chunking;
     let large = cut(GIB, Collective::AllReduce);
     assert_eq!((large.chunk, large.slices, large.loops), (Bytes(2 * MIB), 2, 3));
-    // What is left is 256 MiB, 1,398,102 B of each of 192, to whole 512 x 8 B.
+    // The rest is 256 MiB, 1,398,102 B of each of 192, rounded up to whole 512 x 8 B.
     assert_eq!(large.last, Bytes(1_400_832));
     let broadcast = cut(GIB, Collective::Broadcast { root: 0 });
     assert_eq!((broadcast.chunk, broadcast.slices), (Bytes(512 * KIB), 1));
@@ -248,8 +248,8 @@ fn rccl_chooses_on_the_mesh_of_an_mi300x_box() {
     }
     let pairs = || (0..64).filter(|at| at / 8 != at % 8);
     assert!(pairs().all(|at| crossed[at] == 2) && rings.rings.len() == 14);
-    // 7 links of 48 GB/s are 336. LL: 12 + 14 x 0.8 = 23.2 us, 336 x 0.08 x 8 / 14 = 15.36 GB/s;
-    // Simple: 17 + 14 x 2.1 = 46.4 us, 192 GB/s: they meet at 387 kB.
+    // 7 links of 48 GB/s are 336. LL has 12 + 14 x 0.8 = 23.2 us and 336 x 0.08 x 8 / 14 = 15.36
+    // GB/s. Simple has 17 + 14 x 2.1 = 46.4 us and 192 GB/s. They meet at 387 kB.
     let at = |size| chosen("mi300x-8", Collective::AllReduce, size, &Settings::default());
     assert_eq!(name(&at(256 * KIB)), ("ring", "LL"));
     assert_eq!(name(&at(512 * KIB)), ("ring", "Simple"));

@@ -1,7 +1,7 @@
 //! How NCCL 2.4 chose, before it had a cost model.
 //!
-//! Source: NCCL 2.4, `ncclTreeThreshold` of `src/init.cc` and `getKernelInfo` of
-//! `src/enqueue.cc`.
+//! The sources are `ncclTreeThreshold` of `src/init.cc` and `getKernelInfo` of `src/enqueue.cc` of
+//! NCCL 2.4.
 
 use super::graph::Graph;
 use super::rules::Thresholds;
@@ -10,16 +10,16 @@ use crate::collectives::nccl::baselines::generation::Generation;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 
-/// What runs, whatever a model says.
+/// Describes the operation that runs, whatever a model says.
 #[derive(Debug, Clone, Copy)]
 pub struct Forced {
     pub algorithm: ExpectedAlgorithm,
     pub protocol: Protocol,
-    /// Channels and threads, where they follow from no other rule.
+    /// Gives the channels and threads, where they follow from no other rule.
     pub blocks: Option<(u32, u32)>,
 }
 
-/// The algorithm and the protocol of a size; and of LL the channels and threads.
+/// Returns the algorithm and the protocol of a size, and for LL the channels and threads.
 pub fn choose(thresholds: &Thresholds, graph: &Graph, collective: Collective, size: u64) -> Forced {
     let tree = collective == Collective::AllReduce && (size as f64) <= tree_most(thresholds, graph);
     let circles = matches!(
@@ -46,7 +46,7 @@ pub fn choose(thresholds: &Thresholds, graph: &Graph, collective: Collective, si
     }
 }
 
-/// The most bytes of a tree: none within one server.
+/// Returns the most bytes of a tree, which are none within one server.
 fn tree_most(thresholds: &Thresholds, graph: &Graph) -> f64 {
     let Thresholds { channel, ring_between, tree_within, tree_between, tree_share, .. } =
         *thresholds;

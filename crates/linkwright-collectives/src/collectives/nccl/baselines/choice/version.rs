@@ -1,4 +1,4 @@
-//! Which release of NCCL, or of RCCL, as people and logs write it.
+//! Names a release of NCCL, or of RCCL, as people and logs write it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis};
 
-/// A release.
+/// Names a release by its three numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// 2 of all that are known.
     pub major: u32,
-    /// The series.
+    /// Numbers the series.
     pub minor: u32,
     /// Zero where it was not said.
     pub patch: u32,
@@ -22,7 +22,7 @@ impl Version {
     /// The newest of NCCL whose rules are known.
     pub const NEWEST: Self = Self::new(2, 30, 0);
 
-    /// A release by its three numbers.
+    /// Makes a release from its three numbers.
     #[must_use]
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
@@ -74,13 +74,14 @@ impl FromStr for Version {
     }
 }
 
-/// A number without sign, at most four digits or a code of five.
+/// Reads a number without sign, at most four digits or a code of five.
 fn number(part: &str) -> Option<u32> {
     let plain = !part.is_empty() && part.len() <= 5 && part.bytes().all(|it| it.is_ascii_digit());
     plain.then(|| part.parse().ok()).flatten()
 }
 
-/// `NCCL_VERSION(X, Y, Z)`: 1000, 100 and 1 up to 2.8, then 10,000, 100 and 1.
+/// Reads `NCCL_VERSION(X, Y, Z)`: its factors are 1000, 100 and 1 up to 2.8, then 10,000, 100 and
+/// 1.
 fn of_code(code: u32) -> Option<Version> {
     match code {
         2_000..=2_899 => Some(Version::new(2, code / 100 % 10, code % 100)),
@@ -89,7 +90,7 @@ fn of_code(code: u32) -> Option<Version> {
     }
 }
 
-/// What an error shows of a text.
+/// Returns the part of a text that an error shows.
 fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     if text.chars().count() <= MOST {

@@ -51,7 +51,7 @@ impl<'a> GroupTimes<'a> {
     /// Sizes count as in a program's operations; groups hold GPUs by their ids.
     ///
     /// # Errors
-    /// GPUs that no links join.
+    /// Fails for GPUs that no links join.
     pub fn times(
         &mut self,
         groups: &[Vec<usize>],
@@ -64,7 +64,7 @@ impl<'a> GroupTimes<'a> {
     /// Says the same as [`Self::times`] with the time of one group alone, and with the part of each GPU that is taken.
     ///
     /// # Errors
-    /// As [`Self::times`].
+    /// Fails as [`Self::times`] does.
     pub fn taken(
         &mut self,
         groups: &[Vec<usize>],

@@ -20,7 +20,7 @@ const MOST_GPUS: usize = 128;
 /// its largest size. Only these are played.
 ///
 /// # Errors
-/// As [`super::expect`].
+/// Fails as [`super::expect`] does.
 pub fn doubts(
     system: &System,
     gpus: &[usize],

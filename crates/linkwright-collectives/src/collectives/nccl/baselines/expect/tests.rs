@@ -33,9 +33,10 @@ fn collectives() -> Vec<Collective> {
     known.filter(|it| !matches!(it, Collective::Barrier | Collective::Scan)).collect()
 }
 
-/// As long as the choice stays: the library chooses by what it believes of the links, and may
-/// change its mind too early or too late. Data that is cut once more, into equal pieces, may fill links
-/// better; a chain, which passes on whole chunks, far better, so that those from and to a root are left out.
+/// This holds as long as the choice stays. The library chooses by its beliefs about the links, and
+/// may change its mind too early or too late. Data that is cut once more, into equal pieces, may
+/// fill links better. A chain passes on whole chunks and may fill them far better, so collectives
+/// from and to a root are left out.
 #[test]
 fn more_data_never_takes_less_time() {
     let run = |it: &Expectation| (it.choice.algorithm, it.choice.protocol, it.choice.channels);
@@ -71,8 +72,9 @@ fn long_all_reduces_approach_what_links_reach() {
     }
 }
 
-/// NVIDIA/nccl-tests#212: on 8 H100 a bus bandwidth of about 480 GB/s with NVLS, and 370 for
-/// what does not reduce in the switches. Out of place an all-gather writes its own part, too: threads on 8 H100 reach 336.
+/// NVIDIA/nccl-tests#212 tells of a bus bandwidth of about 480 GB/s with NVLS on 8 H100. It tells
+/// of 370 for collectives that do not reduce in the switches. Out of place an all-gather writes its
+/// own part, too: threads on 8 H100 reach 336.
 #[test]
 fn an_h100_server_reaches_what_nvidia_says() {
     let machine = alone("hgx-h100");
@@ -143,8 +145,8 @@ fn what_nccl_does_not_run_on_is_refused() {
     assert!(refused(&[0]) && refused(&[0, 8]));
 }
 
-/// Rings are told by an outline, and what behaves alike is played once: what is expected is the time
-/// of what is planned, written down and played block by block.
+/// Rings are described by an outline, and blocks that behave alike are played once. The expected
+/// time equals the time of the whole plan, written down and played block by block.
 #[test]
 fn what_is_expected_is_what_all_blocks_take() {
     let systems = [

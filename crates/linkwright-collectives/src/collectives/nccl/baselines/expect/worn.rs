@@ -14,7 +14,7 @@ use crate::units::Bytes;
 /// part, above 0 and at most 1. It takes the wiring of the job's servers and one of its wires.
 ///
 /// # Errors
-/// As [`super::expect`].
+/// Fails as [`super::expect`] does.
 pub fn expect_worn(
     system: &System,
     gpus: &[usize],

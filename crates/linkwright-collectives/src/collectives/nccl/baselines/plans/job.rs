@@ -1,4 +1,4 @@
-//! A job's rings through all of its servers, and the trees, stars and paths beside them.
+//! Lays a job's rings through all of its servers, and the trees, stars and paths beside them.
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ use crate::system::{Server, Wiring};
 /// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
 const MOST_CHANNELS: usize = 32;
 
-/// Whose rings, and how many.
+/// Says whose rings a job takes, and how many.
 pub(super) struct Recipe<'a> {
-    /// The algorithm, as people know it.
+    /// Names the algorithm, as people know it.
     pub(super) name: &'static str,
     pub(super) links: Links,
-    /// The rings of the GPUs of one server.
+    /// Finds the rings of the GPUs of one server.
     pub(super) rings: &'a dyn Fn(&[usize]) -> Rings,
     /// Whether pairs without NVLink may relay.
     pub(super) relays: bool,
@@ -35,15 +35,15 @@ pub(super) struct Recipe<'a> {
     pub(super) deal: Option<&'a Deal>,
 }
 
-/// A job's rings and what they use.
+/// Holds a job's rings and the links that they use.
 pub(super) struct Job<'a> {
     wiring: &'a Wiring,
     gpus: &'a [usize],
-    /// The ranks of each server.
+    /// Lists the ranks of each server.
     servers: Vec<Vec<usize>>,
     /// Gives for each channel and server the ranks in the ring's order.
     orders: Vec<Vec<Vec<usize>>>,
-    /// The rings through all servers, as ranks.
+    /// Holds the rings through all servers, as ranks.
     pub(super) rings: Vec<Ring>,
     pub(super) class: LinkClass,
     pub(super) notes: Vec<String>,
@@ -194,7 +194,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// For each ordered pair as many paths as channels carry its message.
+    /// Returns, for each ordered pair, as many paths as channels carry its message.
     pub(super) fn paths(&self, channels: u32) -> Vec<RankPath> {
         let paths = |ranks: Vec<usize>| {
             (0..channels as usize).map(move |channel| RankPath {
@@ -230,9 +230,9 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// For each channel a chain in every server, whose heads the double binary trees join: both
-    /// of them, or, where there is a number of channels, the first on those that were found and
-    /// the second on the same again.
+    /// Returns for each channel a chain in every server. The double binary trees join the heads of
+    /// the chains. Both trees run on every channel. Where the number of channels is given, the
+    /// first runs on those that were found and the second on the same again.
     pub(super) fn trees(&self) -> Vec<RootedTree> {
         let between = double_binary_tree(self.servers.len());
         let kinds = if self.servers.len() > 1 { 2 } else { 1 };

@@ -57,7 +57,7 @@ pub(in crate::collectives::nccl::baselines) fn unit_of(
 /// each rank of its size.
 ///
 /// # Errors
-/// [`PlanError::NoRing`] as of any plan of these GPUs.
+/// Fails with [`PlanError::NoRing`] as any plan of these GPUs does.
 pub(in crate::collectives::nccl::baselines) fn uneven_schedule(
     wiring: &Wiring,
     gpus: &[usize],

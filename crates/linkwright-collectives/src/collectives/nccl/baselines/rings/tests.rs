@@ -9,13 +9,13 @@ fn rings(machine: &str, gpus: &[usize], era: Era) -> Rings {
     find_rings(&alone(machine), gpus, era).unwrap()
 }
 
-/// Every set of three or more of eight GPUs.
+/// Lists every set of three or more of eight GPUs.
 fn subsets() -> impl Iterator<Item = Vec<usize>> {
     let of = |mask: u32| (0..8).filter(|gpu| mask >> gpu & 1 == 1).collect::<Vec<usize>>();
     (0_u32..256).map(of).filter(|gpus| gpus.len() > 2)
 }
 
-/// What the rings take of each link, by sending and receiving GPU.
+/// Counts the load of the rings on each link, by sending and receiving GPU.
 fn loads(machine: &System, gpus: &[usize], found: &Rings) -> Vec<u32> {
     let mut loads = vec![0; 64];
     for ring in &found.rings {

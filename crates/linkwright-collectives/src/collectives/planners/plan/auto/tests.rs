@@ -74,7 +74,7 @@ proptest! {
         }
         let names: Vec<&str> = tried.iter().map(|tried| &*tried.algorithm).collect();
         prop_assert!(planners().names().iter().all(|name| names.contains(name)));
-        // What is told of the first is what was taken.
+        // The first of the trials tells the plan that was taken.
         prop_assert_eq!(names[0], &*plan.algorithm);
         let is_its_time = matches!(tried[0].trial, Trial::Timed { time: told, .. } if told == time);
         prop_assert!(is_its_time, "{:?} and {}", tried[0], time);

@@ -55,7 +55,7 @@ fn what_blink_does_not_do_is_refused_with_what_does() {
 
 #[test]
 fn several_servers_are_joined_by_trees_over_the_network() {
-    // What the network interfaces next to the root's GPUs carry.
+    // These are the bandwidths that the network interfaces next to the root's GPUs carry.
     for (server, count, gpus, expected) in [
         ("dgx1-v100", 2, vec![0, 1, 2, 8, 9, 10, 11, 12], 25.0),
         ("dgx-a100", 2, (0..16).collect(), 100.0),

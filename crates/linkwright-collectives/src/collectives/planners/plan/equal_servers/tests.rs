@@ -55,11 +55,12 @@ fn one_server_has_the_optimum_of_the_whole() {
             let [bound, most] =
                 [own.optimum, whole.optimum].map(|most| most.map(|most| most.0 as f64));
             let near = |a: f64, b: f64| (a - b).abs() <= 2e-4 * b;
-            // What is proved by the cut of a server is what the cuts of the whole allow.
+            // The bound that the cut of a server proves is the one that the cuts of the whole
+            // allow.
             if let (Some(bound), Some(most)) = (bound, most) {
                 assert!(near(bound, most), "{what}");
             }
-            // What is not proved is no more than that.
+            // A rate that is not proved is no more than that.
             if let Some(most) = most {
                 assert!(own.rate.0 as f64 <= most * (1.0 + 2e-4), "{what}");
             }

@@ -19,7 +19,7 @@ fn first(gpus: usize) -> Vec<usize> {
     (0..gpus).collect()
 }
 
-/// That many GPUs on one NVSwitch.
+/// Builds a system of `gpus` GPUs on one NVSwitch.
 fn switched(gpus: usize) -> System {
     let mut builder = ServerBuilder::new("switched", "the test");
     let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();
@@ -80,8 +80,9 @@ fn packing_says_what_is_optimal_with_the_switch_and_without() {
     assert_eq!(words, "trees over NVLink, with in-switch reduction");
 }
 
-/// What ways to make one value of all ranks' cost: for each last holder the times that each rank's
-/// link to the switch is taken, then that from it; those that another is no worse than left out.
+/// Returns the costs of the ways to make one value of all ranks'. For each last holder it counts
+/// how often each rank's link to the switch is taken, then the link from it. Ways that are no
+/// better than another are left out.
 fn reductions(ranks: usize) -> Vec<BTreeSet<Vec<u32>>> {
     let mut found = vec![BTreeSet::new(); ranks];
     let mut seen = BTreeSet::new();
@@ -203,7 +204,8 @@ fn every_link_carries_what_theory_says_and_no_time_is_below_it() {
             let least = size.0 as f64 / plan.rate.0 as f64;
             let taken = timing.time.as_seconds();
             assert!(taken > least, "{collective}");
-            // What is not the links' is launch, hops, and the first and last chunk with their copies.
+            // The time beside the links' is launch, hops, and the first and last chunk with their
+            // copies.
             assert!(taken < least / reached * 1.02 + 200e-6, "{collective}: {taken} {least}");
         }
     }

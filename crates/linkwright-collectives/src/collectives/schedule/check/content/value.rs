@@ -8,28 +8,28 @@ use crate::collectives::schedule::placement::Placement;
 /// Words of all sets of ranks together that the checker keeps, 64 ranks each.
 const SET_WORDS: usize = 1 << 24;
 
-/// A chunk of the input, reduced over some ranks.
+/// Stands for a chunk of the input, reduced over some ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Value {
-    /// Index in [`RankSets`].
+    /// Gives the index in [`RankSets`].
     pub(super) ranks: usize,
-    /// The chunk of each of these ranks' inputs.
+    /// Gives the chunk of each of these ranks' inputs.
     pub(super) chunk: usize,
 }
 
 impl Value {
-    /// The value that many chunks further in the same run.
+    /// Returns the value that many chunks further in the same run.
     pub(super) const fn skip(self, chunks: usize) -> Self {
         Self { chunk: self.chunk + chunks, ..self }
     }
 }
 
-/// Consecutive chunks of the same set of ranks.
+/// Holds consecutive chunks of the same set of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
-    /// How many chunks.
+    /// Counts the chunks.
     pub(super) length: usize,
-    /// The first of them.
+    /// Gives the value of the first of them.
     pub(super) value: Value,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Combination {
     pub(super) once: bool,
 }
 
-/// The reduction of two values of the same length.
+/// Returns the reduction of two values of the same length.
 pub(super) fn combine(
     sets: &mut RankSets,
     Combination { place, placement, once }: Combination,
@@ -79,7 +79,7 @@ pub(super) fn combine(
     Ok(combined)
 }
 
-/// Every set of ranks that occurs, once.
+/// Holds every set of ranks that occurs, once.
 #[derive(Debug, Clone)]
 pub(super) struct RankSets {
     ranks: usize,
@@ -93,14 +93,14 @@ impl RankSets {
         Self { ranks, sets: Vec::new(), known: BTreeMap::new(), unions: BTreeMap::new() }
     }
 
-    /// The set of one rank.
+    /// Returns the set of one rank.
     pub(super) fn single(&mut self, rank: usize) -> Result<usize, ScheduleFault> {
         let mut words = vec![0; self.ranks.div_ceil(64)];
         words[rank / 64] |= 1 << (rank % 64);
         self.intern(words)
     }
 
-    /// The set of the first ranks, so many.
+    /// Returns the set of the first `count` ranks.
     pub(super) fn first(&mut self, count: usize) -> Result<usize, ScheduleFault> {
         let mut words = vec![0; self.ranks.div_ceil(64)];
         for rank in 0..count {
@@ -142,7 +142,7 @@ impl RankSets {
         Ok(self.sets.len() - 1)
     }
 
-    /// A value in words.
+    /// Describes a value in words.
     pub(super) fn describe(&self, value: Value) -> String {
         const SHOWN: usize = 8;
         let words = &self.sets[value.ranks];

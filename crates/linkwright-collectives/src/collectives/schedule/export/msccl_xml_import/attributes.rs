@@ -1,4 +1,4 @@
-//! Attributes of MSCCL's elements.
+//! Reads attributes of MSCCL's elements.
 
 use roxmltree::Node;
 

@@ -10,9 +10,9 @@ use crate::collectives::schedule::{
 };
 use crate::diagnostic::InputError;
 
-/// What a rank's blocks may refer to.
+/// Holds the limits of a rank's blocks: the things that they may refer to.
 pub(super) struct Limits {
-    /// The rank.
+    /// Names the rank.
     pub(super) rank: usize,
     /// How many there are.
     pub(super) ranks: usize,
@@ -20,7 +20,7 @@ pub(super) struct Limits {
     pub(super) channels: usize,
 }
 
-/// A `step` of the file.
+/// Holds a `step` of the file.
 struct RawStep<'a> {
     node: Node<'a, 'a>,
     operation: StepOperation,
@@ -33,21 +33,21 @@ struct RawStep<'a> {
     tells: bool,
 }
 
-/// A `tb` of the file.
+/// Holds a `tb` of the file.
 pub(super) struct RawBlock<'a> {
-    /// Its element.
+    /// Gives its element.
     pub(super) node: Node<'a, 'a>,
     /// The rank that it sends to.
     pub(super) send: Option<usize>,
     /// The rank that it receives from.
     pub(super) receive: Option<usize>,
-    /// Its channel.
+    /// Names its channel.
     pub(super) channel: usize,
     steps: Vec<RawStep<'a>>,
 }
 
 impl RawBlock<'_> {
-    /// What its steps do.
+    /// Lists the operations of its steps.
     pub(super) fn operations(&self) -> impl Iterator<Item = StepOperation> {
         self.steps.iter().map(|step| step.operation)
     }
@@ -153,8 +153,8 @@ pub(super) fn resolve(
     rank: usize,
     blocks: &[RawBlock],
 ) -> Result<Vec<ThreadBlock>, InputError> {
-    // For each step of the file the step, from it on, that tells its end; the numbers that
-    // the steps get; walked from behind, since that step lies ahead.
+    // For each step of the file these hold the step, from it on, that tells its end, and the
+    // numbers that the steps get. They are walked from behind, since that step lies ahead.
     let mut numbers: Vec<Vec<u32>> = Vec::with_capacity(blocks.len());
     let mut telling: Vec<Vec<Option<usize>>> = Vec::with_capacity(blocks.len());
     for block in blocks {

@@ -1,22 +1,22 @@
 //! Reads MSCCL XML into a [`Schedule`], so that anyone's algorithm can be checked and timed.
 //!
-//! What it represents: the file as an executor runs it (see [`super::msccl_xml`] for whose
-//! rules those are), in these words of ours:
+//! It represents the file as an executor runs it, in the words below. [`super::msccl_xml`] says
+//! whose rules these are:
 //!
 //! - `nchunksperloop` cuts the call: the whole buffer, or for all-gather, reduce-scatter and
 //!   all-to-all the buffer of all ranks' shards.
-//! - A `nop` step is what the next step of its block waits for, too; a `nop` that no step
-//!   follows has no effect and is left out.
-//! - A wait for a step without `hasdep="1"` ends with the next step of that block that has it,
-//!   since only those tell how far their block is.
-//! - The root of a broadcast or scatter is the one rank that has chunks of input, else the
-//!   one that never receives; of a reduce or gather the one rank that has chunks of output,
-//!   else the one that never sends.
+//! - A `nop` step's waits go to the next step of its block, too. A `nop` that no step follows has
+//!   no effect and is left out.
+//! - A wait for a step without `hasdep="1"` ends with the next step of that block that has it. Only
+//!   those tell how far their block is.
+//! - The root of a broadcast or scatter is the one rank that has chunks of input, else the one that
+//!   never receives. The root of a reduce or gather is the one rank that has chunks of output, else
+//!   the one that never sends.
 //! - Older files, which have no `outofplace`, run in one of the two ways.
-//! - Characters of the name other than letters, digits, `-`, `_` and `.` become `_`.
+//! - Any character of the name other than letters, digits, `-`, `_` and `.` becomes `_`.
 //!
-//! What it leaves out: `minBytes` and `maxBytes`, which a schedule does not say, and
-//! attributes that no executor reads. Rank i becomes GPU i; channels use the best links.
+//! It leaves out `minBytes` and `maxBytes`, which a schedule does not say, and attributes that no
+//! executor reads. Rank i becomes GPU i. Channels use the best links.
 
 mod attributes;
 mod blocks;
@@ -41,7 +41,7 @@ use crate::xml;
 const MOST_BYTES: usize = 32 << 20;
 /// The longest an element may be; attributes of one element are compared with each other.
 const LONGEST_ELEMENT: usize = 1024;
-/// Elements and the white space between them, of the whole file.
+/// Limits the elements and the white space between them, of the whole file.
 const MOST_NODES: u32 = 1_000_000;
 /// The longest name that is kept.
 const LONGEST_NAME: usize = 200;
@@ -49,8 +49,9 @@ const LONGEST_NAME: usize = 200;
 /// Reads a schedule from MSCCL XML; `file` names it in errors.
 ///
 /// # Errors
-/// A text that is no XML, has a document type, is out of all proportion, or lacks what an
-/// executor needs, and values that an executor would refuse or hang on, each with its place.
+/// Refuses a text that is no XML, has a document type, is out of all proportion, or lacks a part
+/// that an executor needs. Refuses values that an executor would refuse or hang on. Each error has
+/// its place.
 pub fn read_msccl_xml(file: &str, text: &str) -> Result<Schedule, InputError> {
     check_size(file, text)?;
     if let Some((what, remedy)) = other_format(text) {
@@ -120,7 +121,7 @@ fn check_size(file: &str, text: &str) -> Result<(), InputError> {
     Ok(())
 }
 
-/// What the `algo` element says.
+/// Holds the attributes of the `algo` element.
 struct Algorithm {
     name: String,
     word: String,
@@ -132,7 +133,7 @@ struct Algorithm {
     out_of_place: bool,
 }
 
-/// What a `gpu` element says.
+/// Holds the attributes of a `gpu` element.
 struct RawRank<'a> {
     node: Node<'a, 'a>,
     input_chunks: u32,
@@ -222,7 +223,7 @@ fn read_head(source: &Source, root: Node) -> Result<Algorithm, InputError> {
     })
 }
 
-/// Every `gpu`, by its id.
+/// Reads every `gpu`, by its id.
 fn read_ranks<'a>(
     source: &Source<'a>,
     root: Node<'a, 'a>,
@@ -255,7 +256,7 @@ fn read_ranks<'a>(
     Ok(ranks.into_iter().flatten().collect())
 }
 
-/// Every `tb` of a `gpu`, by its id.
+/// Reads every `tb` of a `gpu`, by its id.
 fn read_blocks<'a>(
     source: &Source<'a>,
     gpu: Node<'a, 'a>,
@@ -338,7 +339,7 @@ fn find_collective(
     Ok(Collective::named(collective.name(), found).unwrap_or(collective))
 }
 
-/// The letter of a buffer in the file.
+/// Returns the buffer of a letter in the file.
 fn buffer_of(letter: &str) -> Option<Buffer> {
     match letter {
         "i" => Some(Buffer::Input),

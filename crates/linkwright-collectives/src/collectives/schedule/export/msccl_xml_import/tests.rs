@@ -5,7 +5,7 @@ const TREE: &str = include_str!("../../../../../../../examples/collectives/tree-
 const GATHER: &str =
     include_str!("../../../../../../../examples/collectives/in-place-all-gather-3.xml");
 
-/// Two ranks, of which the first sends what it has to the second.
+/// Holds a schedule of two ranks. The first sends its data to the second.
 const SMALL: &str = r#"<algo name="a b" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="broadcast" inplace="1">
   <!-- The root. -->
   <gpu id="0" i_chunks="2" o_chunks="2" s_chunks="1">

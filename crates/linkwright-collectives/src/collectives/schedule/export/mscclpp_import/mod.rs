@@ -9,7 +9,7 @@
 //! hold, and offsets of 32 bits. `execution_kernel.hpp` has what operations do, and which threads
 //! do it. Nothing was run on a GPU.
 //!
-//! - The nth channel of a rank to a peer and the nth of the peer to that rank belong together.
+//! - The nth channel of a rank to a peer goes with the nth of the peer to that rank.
 //! - A `put` and the signal behind it are a message; its wait receives it. A signal without data in
 //!   front only keeps runs apart. Waits that could never end are refused, and signals that are not
 //!   waited for.

@@ -14,7 +14,7 @@ const MOST_PIECES: u32 = 64;
 /// A number of pieces and the time of the plan that is cut so.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BestPieces {
-    /// How many.
+    /// Counts the pieces.
     pub pieces: u32,
     /// Holds the time of the exported form, which the executor runs once over the whole message.
     pub timing: Timing,
@@ -23,8 +23,8 @@ pub struct BestPieces {
 /// The number of pieces, by doubling, with which a plan that fits the options is the fastest.
 ///
 /// # Errors
-/// As [`to_mscclpp_json`] where not even the uncut plan fits; what the timing refuses comes
-/// inside of the result.
+/// Fails as [`to_mscclpp_json`] does where not even the uncut plan fits. An error of the timing
+/// comes inside of the result.
 pub fn best_pieces(
     schedule: &Schedule,
     system: &System,
@@ -65,11 +65,11 @@ pub fn best_pieces(
     Ok(Ok(best))
 }
 
-/// Writes a schedule in as many pieces as make it the fastest at a size, with a note on what that
-/// form reaches by the time model, beside what the schedule itself does.
+/// Writes a schedule in as many pieces as make it the fastest at a size. A note tells the bandwidth
+/// that this form reaches by the time model, beside the schedule's own.
 ///
 /// # Errors
-/// As [`to_mscclpp_json`].
+/// Fails as [`to_mscclpp_json`] does.
 pub fn to_fastest_mscclpp_json(
     schedule: &Schedule,
     system: &System,
@@ -91,7 +91,7 @@ pub fn to_fastest_mscclpp_json(
     Ok(export)
 }
 
-/// What rounded shares cost at a size, as a sentence; None where none were rounded.
+/// Returns the cost of rounded shares at a size, as a sentence; None where none were rounded.
 fn cost_of_rounding(
     schedule: &Schedule,
     system: &System,

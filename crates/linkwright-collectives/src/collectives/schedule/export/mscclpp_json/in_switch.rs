@@ -1,14 +1,15 @@
-//! All-reduces in switches, in the executor's one operation for them.
+//! Writes all-reduces in switches, in the executor's one operation for them.
 //!
-//! What it represents: `glres` loads the sum of a part from the inputs of all ranks through a switch
-//! channel, and stores it to the outputs of all through another, as a step of
-//! [`StepOperation::SwitchReduceMulticast`] does. Each thread block of a rank has a part of the
-//! part, and a memory channel of its own with the same block of every other rank: it signals to
-//! all and waits for all at its start, since then all inputs are there and what outputs held is no
-//! longer needed, and again at its end, since then all parts of its rank's output are there.
+//! It represents `glres`. This loads the sum of a part from the inputs of all ranks through a
+//! switch channel. It stores the sum to the outputs of all through another. A step of
+//! [`StepOperation::SwitchReduceMulticast`] does the same. Each thread block of a rank has a part
+//! of the part. It has a memory channel of its own with the same block of every other rank. It
+//! signals to all and waits for all at its start. Then all inputs are there and the old data in the
+//! outputs is no longer needed. It does so again at its end, since then all parts of its rank's
+//! output are there.
 //!
-//! What it leaves out: reductions and multicasts by themselves, for which the executor has no
-//! operation, and steps that depend on others.
+//! It leaves out reductions and multicasts by themselves, for which the executor has no operation.
+//! It also leaves out steps that depend on others.
 
 use super::plan::{
     Block, Buff, ChannelList, ChannelRefs, Gpu, MOST_OPERATIONS, Op, Sequence, Share,
@@ -20,9 +21,9 @@ use crate::collectives::schedule::{
     ThreadBlock,
 };
 
-/// `MAX_CHANNEL`: memory channels of a thread block.
+/// Gives `MAX_CHANNEL`, the most memory channels of a thread block.
 const MOST_PEERS: usize = 16;
-/// `MAX_CHANNEL_PER_OPERATION`.
+/// Gives `MAX_CHANNEL_PER_OPERATION`.
 const MOST_AT_ONCE: usize = 8;
 /// Thread blocks of a rank, as many as NCCL's kernels have for this.
 const BLOCKS: u32 = 16;
@@ -76,8 +77,8 @@ fn check(schedule: &Schedule) -> Result<(), ExportError> {
 /// From where to where a head's step leads, and how many chunks.
 type Part = (Option<Slice>, Option<Slice>, u32);
 
-/// Whether a block is a head's that reduces for all ranks, or hands it the same part of its input, or
-/// takes the same part of the output from it.
+/// Says whether a block takes part in an all-reduce. A head's block reduces for all ranks. Another
+/// hands it the same part of its input, or takes the same part of the output from it.
 fn is_of_all_reduce(schedule: &Schedule, block: &ThreadBlock) -> bool {
     let channel = &schedule.channels[block.channel];
     let joins_all =
@@ -88,7 +89,7 @@ fn is_of_all_reduce(schedule: &Schedule, block: &ThreadBlock) -> bool {
         let buffers = [from, to].map(|slice| slice.map(|slice| slice.buffer));
         buffers == [Some(Buffer::Input), Some(Buffer::Output)]
     });
-    // What it does of each kind is done for every part, or not at all.
+    // Each kind of its steps is done for every part, or not at all.
     let agrees = |operation, same: &dyn Fn(&ScheduleStep, &Part) -> bool| {
         let steps: Vec<&ScheduleStep> =
             block.steps.iter().filter(|step| step.operation == operation).collect();
@@ -169,7 +170,8 @@ fn of_rank(schedule: &Schedule, rank: usize, blocks: u32) -> Result<Gpu, ExportE
     })
 }
 
-/// What a block does: all ranks' blocks meet, do their shares of their parts, and meet again.
+/// Returns the operations of a block: all ranks' blocks meet, do their shares of their parts, and
+/// meet again.
 fn operations(steps: &[&ScheduleStep], peers: usize, share: Share) -> Vec<Op> {
     let channels: Vec<usize> = (0..peers).collect();
     let mut sequence = Sequence::default();

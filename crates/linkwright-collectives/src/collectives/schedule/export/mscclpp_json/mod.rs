@@ -1,34 +1,34 @@
-//! MSCCL++ execution plans, as the MSCCL++ executor loads them.
+//! Writes MSCCL++ execution plans, as the MSCCL++ executor loads them.
 //!
-//! What it represents: the schedule's data movement on memory channels, for GPUs that reach
-//! each other's memory. The schema is that of microsoft/mscclpp's `execution_plan.cc` since
-//! its keys are in snake case (`input_chunks`, `channel_type`, `remote_buffers`); what the
-//! operations do is taken from its `execution_kernel.hpp` and `concurrency_device.hpp`.
+//! It represents the schedule's data movement on memory channels, for GPUs that reach each other's
+//! memory. The schema comes from microsoft/mscclpp's `execution_plan.cc` since its keys are in
+//! snake case (`input_chunks`, `channel_type`, `remote_buffers`). The meaning of the operations
+//! comes from its `execution_kernel.hpp` and `concurrency_device.hpp`.
 //!
 //! The mapping, chosen to be plainly right rather than fastest:
 //!
-//! - Every connection is a memory channel of its own. What a step receives lands in room of
-//!   its own in the receiver's scratch buffer: the sender does `put` and `signal`, the
-//!   receiver `wait` and then `copy`, `re` or `res` from there. No room is used twice in a run.
+//! - Every connection is a memory channel of its own. Data that a step receives lands in room of
+//!   its own in the receiver's scratch buffer. The sender does `put` and `signal`, the receiver
+//!   `wait` and then `copy`, `re` or `res` from there. No room is used twice in a run.
 //! - A run must not overwrite what the run before has not read. So each receiver signals once when
 //!   it starts, and the sender waits for that before its first `put`.
-//! - A dependency between blocks is a semaphore from 0, one for each pair of blocks that
-//!   depend, released by one and acquired by the other as often in each run.
+//! - A dependency between blocks is a semaphore from 0, one for each pair of blocks that depend.
+//!   One block releases it and the other acquires it as often in each run.
 //! - `nop` makes a block's threads wait for each other; it stands after every wait, and
 //!   between operations on data and what tells of their end.
 //! - The executor runs a plan once, over the whole message. So that data fills the pipeline, a
 //!   plan may be cut into pieces, which follow one another through the blocks.
 //! - Where a rank needs more thread blocks than run at once, connections of several channels
 //!   share blocks.
-//! - The executor takes messages that its chunks cut into whole units of 16 bytes only, so that no
-//!   message of a power of two takes a plan in 3 chunks: where a size is named at which the plan must
-//!   be taken, shares are rounded to 1/16, 1/64 or finer ([`sizes`]).
+//! - The executor takes messages that its chunks cut into whole units of 16 bytes only. So no
+//!   message of a power of two takes a plan in 3 chunks. Where a size is named at which the plan
+//!   must be taken, shares are rounded to 1/16, 1/64 or finer ([`sizes`]).
 //! - A block takes 64 operations. A longer one is written as several blocks. Each starts when a
 //!   semaphore says that the one before has ended.
 //!
-//! What it leaves out: `LL` packets, port channels between servers (the executor's `flush`
-//! waits for nothing there), what switches do but all-reduces ([`in_switch`]), and reductions other
-//! than the sum, which is the only one that the executor does.
+//! It leaves out `LL` packets, and port channels between servers (the executor's `flush` waits for
+//! nothing there). It leaves out the work of switches except all-reduces ([`in_switch`]). It also
+//! leaves out reductions other than the sum, which is the only one that the executor does.
 
 mod best_pieces;
 mod in_switch;
@@ -57,20 +57,20 @@ pub use sizes::TakenSizes;
 const FORMAT: &str = "MSCCL++ JSON";
 /// The executor moves data in units of this many bytes.
 const ALIGNMENT: u64 = 16;
-/// `MAX_DEVICE_SEMAPHORES`: semaphores of one operation.
+/// Gives `MAX_DEVICE_SEMAPHORES`, the most semaphores of one operation.
 const MOST_SEMAPHORES: usize = 16;
 
-/// What the plan says beside the schedule.
+/// Holds the values of the plan beside the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MscclppOptions {
     /// The smallest message that may use it.
     pub min_bytes: Bytes,
-    /// The largest; `None` for no bound.
+    /// Gives the largest; `None` for no bound.
     pub max_bytes: Option<Bytes>,
     /// Whether input and output are the same memory; where absent, only if the schedule
     /// cannot run otherwise.
     pub in_place: Option<bool>,
-    /// Threads of a thread block: a multiple of 32, at most 1,024.
+    /// Counts the threads of a thread block: a multiple of 32, at most 1,024.
     pub threads_per_block: u32,
     /// Limits the thread blocks of a rank, since all must run at once. It is the multiprocessors of
     /// its GPU (80 in a V100, 108 in an A100, 132 in an H100 SXM).
@@ -100,8 +100,8 @@ impl Default for MscclppOptions {
 /// Writes a schedule as an MSCCL++ execution plan.
 ///
 /// # Errors
-/// [`ExportError::NoCollective`] for those that the executor has no word for,
-/// [`ExportError::Limit`] where a rank needs more thread blocks than run at once,
+/// Returns [`ExportError::NoCollective`] for those that the executor has no word for. Returns
+/// [`ExportError::Limit`] where a rank needs more thread blocks than run at once. Returns
 /// [`ExportError::Broken`] for a schedule that breaks its own rules, and
 /// [`ExportError::BadOption`].
 pub fn to_mscclpp_json(
@@ -139,11 +139,11 @@ pub fn to_mscclpp_json(
     Ok(Export { text: text + "\n", notes })
 }
 
-/// What the file holds.
+/// Holds the form of a schedule in the file.
 struct Form {
     schedule: Schedule,
     gpus: Vec<Gpu>,
-    /// Whether connections of several channels share blocks in it.
+    /// Says whether connections of several channels share blocks in it.
     is_folded: bool,
     /// How its shares were rounded, where they were.
     rounding: Option<Rounding>,
@@ -157,7 +157,8 @@ impl Form {
     }
 }
 
-/// A schedule in rounded shares, cut into pieces, with as few blocks as the options ask for.
+/// Returns a schedule in rounded shares, cut into pieces, with as few blocks as the options ask
+/// for.
 fn form(schedule: &Schedule, options: &MscclppOptions) -> Result<Form, ExportError> {
     if schedule.first_in_switch().is_some() {
         let (schedule, rounding) = rounded(schedule.clone(), options);
@@ -264,9 +265,9 @@ fn check_options(schedule: &Schedule, options: &MscclppOptions) -> Result<bool, 
 
 /// Where what a rank receives lands in its scratch buffer: behind the schedule's own.
 struct Landing {
-    /// For each step of each block.
+    /// Gives the offset of the landing place for each step of each block.
     offsets: Vec<Vec<u32>>,
-    /// The length of the whole scratch buffer.
+    /// Gives the length of the whole scratch buffer.
     chunks: u32,
 }
 
@@ -461,7 +462,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The operations on data of one step.
+/// Writes the operations on data of one step.
 fn move_data(sequence: &mut Sequence, step: &ScheduleStep, landing: Slice, far: Option<u32>) {
     let count = step.count;
     let local = |slice: Slice| Buff::local(slice, count);

@@ -1,10 +1,10 @@
-//! The plan's JSON, and sequences of operations with the waits between them.
+//! Describes the plan's JSON, and sequences of operations with the waits between them.
 
 use serde::Serialize;
 
 use crate::collectives::schedule::{Buffer, Slice};
 
-/// `MAX_OPERATION`: operations of a thread block.
+/// Gives `MAX_OPERATION`, the most operations of a thread block.
 pub(super) const MOST_OPERATIONS: usize = 64;
 
 #[derive(Serialize)]
@@ -49,7 +49,7 @@ pub(super) enum ChannelList {
     Switch { channel_type: &'static str, buffer_type: &'static str, rank_groups: [RankGroup; 1] },
 }
 
-/// The ranks whose buffers, of so many chunks each, are bound together.
+/// Lists the ranks whose buffers, of `size` chunks each, are bound together.
 #[derive(Serialize)]
 pub(super) struct RankGroup {
     size: usize,
@@ -57,12 +57,12 @@ pub(super) struct RankGroup {
 }
 
 impl ChannelList {
-    /// Memory channels to these ranks.
+    /// Makes memory channels to these ranks.
     pub(super) fn memory(connected_to: Vec<usize>) -> Self {
         Self::Memory { channel_type: "memory", connected_to }
     }
 
-    /// A switch channel over a buffer of these ranks.
+    /// Makes a switch channel over a buffer of these ranks.
     pub(super) fn switch(buffer: Buffer, size: usize, ranks: Vec<usize>) -> Self {
         let rank_groups = [RankGroup { size, ranks }];
         Self::Switch { channel_type: "switch", buffer_type: kind(buffer), rank_groups }
@@ -94,7 +94,7 @@ pub(super) struct Semaphore {
     pub(super) init_value: u32,
 }
 
-/// A run of chunks: in a buffer of the rank, or in the block's one remote buffer.
+/// Names a run of chunks: in a buffer of the rank, or in the block's one remote buffer.
 #[derive(Serialize, Clone, Copy)]
 #[serde(untagged)]
 pub(super) enum Buff {
@@ -116,7 +116,7 @@ pub(super) enum Buff {
     },
 }
 
-/// The letter of a buffer.
+/// Returns the letter of a buffer.
 const fn kind(buffer: Buffer) -> &'static str {
     match buffer {
         Buffer::Input => "i",
@@ -173,18 +173,18 @@ impl Op {
         Self { name: "nop", ..Self::default() }
     }
 
-    /// A signal or a wait on one of the block's channels.
+    /// Makes a signal or a wait on one of the block's channels.
     pub(super) fn on_channel(name: &'static str, channel: usize) -> Self {
         Self::on_channels(name, &[channel])
     }
 
-    /// The same on several at once.
+    /// Makes the same on several at once.
     pub(super) fn on_channels(name: &'static str, channels: &[usize]) -> Self {
         let channel_type = Some("memory");
         Self { name, channel_ids: channels.to_vec(), channel_type, ..Self::default() }
     }
 
-    /// What a switch reduces, and stores with all ranks: a block's share of it.
+    /// Makes a block's share of the part that a switch reduces, and stores with all ranks.
     pub(super) fn in_switch(from: Buff, to: Buff, share: Share) -> Self {
         let (src_buff, dst_buff) = (vec![from], vec![to]);
         let (channel_type, reduce_op, tbg_info) = (Some("switch"), Some("sum"), Some(share));
@@ -199,12 +199,12 @@ impl Op {
         }
     }
 
-    /// A release or an acquisition of semaphores.
+    /// Makes a release or an acquisition of semaphores.
     pub(super) fn on_semaphores(name: &'static str, semaphores: &[usize]) -> Self {
         Self { name, semaphore_ids: semaphores.to_vec(), ..Self::default() }
     }
 
-    /// An operation on data.
+    /// Makes an operation on data.
     pub(super) fn data(name: &'static str, src_buff: Vec<Buff>, dst_buff: Vec<Buff>) -> Self {
         let remote = dst_buff.iter().any(|buff| matches!(buff, Buff::Remote { .. }));
         let channel_type = remote.then_some("memory");
@@ -213,14 +213,14 @@ impl Op {
     }
 }
 
-/// What an operation has to do with the threads of its block.
+/// Tells how an operation uses the threads of its block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// One thread waits for others' news.
+    /// Lets one thread wait for others' news.
     Wait,
-    /// All threads move data.
+    /// Lets all threads move data.
     Data,
-    /// As that, and independent of the operation before.
+    /// Does the same, and is independent of the operation before.
     DataBeside,
     /// One thread tells others that all threads are done.
     Tell,
@@ -262,9 +262,9 @@ impl Sequence {
         }
     }
 
-    /// The operations with `nop` where threads must wait for each other, in pieces that a
-    /// thread block takes; each further piece waits for a semaphore of its own, counted on
-    /// from `semaphores`.
+    /// Returns the operations with `nop` where threads must wait for each other, in pieces that a
+    /// thread block takes. Each further piece waits for a semaphore of its own, counted on from
+    /// `semaphores`.
     pub(super) fn cut(self, semaphores: &mut usize) -> Vec<Vec<Op>> {
         let mut pieces = Vec::new();
         let mut piece = Piece::default();

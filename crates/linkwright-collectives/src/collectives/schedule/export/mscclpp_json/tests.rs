@@ -14,7 +14,7 @@ use crate::collectives::schedule::time::{choose_chunk, protocol_of, time};
 use crate::system::test_support::alone;
 use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
 
-/// What a chunk holds: how often each chunk of each rank's input.
+/// Counts the content of a chunk: how often it holds each chunk of each rank's input.
 type Held = BTreeMap<(usize, usize), u32>;
 
 /// Plays plans as the executor's kernel does, one operation of one block at a time.
@@ -24,7 +24,8 @@ struct Player {
     /// Signals that have come in and were not waited for, by rank and channel.
     signals: BTreeMap<(usize, usize), i64>,
     semaphores: BTreeMap<(usize, usize), i64>,
-    /// What each block of a group has made of a chunk, by the chunk and the first rank's place for it.
+    /// Holds the result of each block of a group for a chunk, by the chunk and the first rank's
+    /// place for it.
     shares: BTreeMap<(usize, usize), Vec<Held>>,
 }
 
@@ -109,8 +110,8 @@ impl Player {
         true
     }
 
-    /// A block's share of the chunks that a switch reduces and stores with all ranks. What they hold is
-    /// known once all blocks of the group have done theirs, which must agree.
+    /// Reduces a block's share of the chunks that a switch reduces and stores with all ranks. Their
+    /// content is known once all blocks of the group have done theirs, which must agree.
     fn reduce_in_switch(&mut self, rank: usize, block: &Value, op: &Value) {
         let through = |buff: &Value| -> (String, Vec<usize>) {
             let own = number(&buff["switch_channel_id"]);
@@ -251,7 +252,7 @@ proptest! {
     }
 }
 
-/// That many GPUs on one NVSwitch, and the stars of a collective on them.
+/// Returns the stars of a collective on `gpus` GPUs, which are on one NVSwitch.
 fn stars(gpus: usize, collective: Collective) -> Schedule {
     let mut builder = ServerBuilder::new("switched", "the test");
     let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();

@@ -77,7 +77,7 @@ fn check(system: &System, gpus: &[usize], planners: &[&dyn Planner], sizes: &[(u
     most
 }
 
-/// As many blocks behave alike in the best case as at least this.
+/// Checks that in the best case each played block stands for at least `fold` blocks.
 fn check_all(name: &str, servers: u32, planners: &[&dyn Planner], sizes: &[(u64, u64)], fold: f64) {
     let system = if servers > 1 { on_one_switch(name, servers, 200) } else { alone(name) };
     let gpus: Vec<usize> = (0..(system.gpus() as usize).min(64)).collect();
@@ -133,7 +133,7 @@ fn a_schedule_that_is_stuck_is_told_by_its_own_ranks() {
     assert_eq!(time(once), time(whole));
 }
 
-/// Rings of one system, in three orders.
+/// Makes rings of one system, in three orders.
 fn rings(ranks: usize, chunks: u32) -> Vec<Ring> {
     let order =
         |step: usize, first: usize| (0..ranks).map(|at| (first + at * step) % ranks).collect();

@@ -11,8 +11,8 @@
 //!   NVLS: 7 x 48, 8 x 45 and 8 x 42 leave heads out. 9 x 40 = 360 fits: 8 x 40. From 2.19 on it has 48 between.
 //! - 8 A100 in each of two servers. 8 x 24. Trees go inside by 28 and 30 (7 x 30 = 210 <= 240), which is below twice 24,
 //!   and not by 48. They are balanced over two GPUs of a switch.
-//! - 8 B200 in each of two servers, 18 x 40.1 = 721.8. Rings 8 x 48. Trees go inside by 80, 86 and 96 (7 x 96 = 672).
-//!   NVLS: 9 x 48 = 432: 8 x 48 at once.
+//! - Two servers have 8 B200 each, 18 x 40.1 = 721.8. Rings are 8 x 48. Trees go inside by 80, 86
+//!   and 96 (7 x 96 = 672). NVLS has 9 x 48 = 432: 8 x 48 at once.
 //! - One H100 in each of several servers. 1 x 48, split: 2 x 24. Trees go inside by all that there is: 48.
 
 use super::*;

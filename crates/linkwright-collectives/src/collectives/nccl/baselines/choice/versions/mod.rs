@@ -13,7 +13,7 @@ mod rccl_2_22;
 use super::rules::{Library, Rules, Search};
 use super::version::Version;
 
-/// All of them.
+/// Lists the rules of all releases.
 static ALL: [Rules; 23] = [
     nccl_2_4::RULES,
     nccl_2_7::RULES,
@@ -40,7 +40,7 @@ static ALL: [Rules; 23] = [
     rccl_2_22::RULES,
 ];
 
-/// The newest of a library.
+/// Returns the newest rules of a library.
 pub fn newest(library: Library) -> &'static Rules {
     let of_it = ALL.iter().rev().find(|rules| rules.library == library);
     of_it.expect("each library has a release")
@@ -82,7 +82,7 @@ pub fn of(library: Library, version: Version) -> (&'static Rules, Option<String>
     (rules, Some(note))
 }
 
-/// Every release.
+/// Lists the rules of every release.
 pub fn all() -> impl Iterator<Item = &'static Rules> {
     ALL.iter()
 }

@@ -1,4 +1,4 @@
-//! NCCL 2.17, the first with reduction in the `NVSwitches` of the H100.
+//! Holds the rules of NCCL 2.17, the first with reduction in the `NVSwitches` of the H100.
 
 use super::nccl_2_10;
 use crate::collectives::nccl::baselines::choice::rules::*;

@@ -1,4 +1,4 @@
-//! NCCL 2.4, of Blink's time: no cost model, but thresholds.
+//! Holds the rules of NCCL 2.4, of Blink's time: no cost model, but thresholds.
 
 use super::nccl_2_7;
 use crate::collectives::nccl::baselines::choice::rules::*;

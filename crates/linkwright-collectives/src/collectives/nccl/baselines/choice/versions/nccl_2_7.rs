@@ -1,4 +1,4 @@
-//! NCCL 2.7, of the V100 and the first A100s.
+//! Holds the rules of NCCL 2.7, of the V100 and the first A100s.
 
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;

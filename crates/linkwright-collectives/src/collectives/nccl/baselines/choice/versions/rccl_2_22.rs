@@ -1,4 +1,4 @@
-//! RCCL 2.22, of ROCm 6.3 and later: tuning model 5, of 8 MI300X in a full mesh.
+//! Holds the rules of RCCL 2.22, of ROCm 6.3 and later: tuning model 5, of 8 MI300X in a full mesh.
 //!
 //! Of the MI200 series, whose boxes have models of their own, this model is taken too.
 
