@@ -1,10 +1,9 @@
 """Chooses GPUs for jobs: patterns, policies, and the bandwidth of their links.
 
 Example:
-    >>> from linkwright.allocation import Allocator, Pattern, policy_names
-    >>> from linkwright.network import System
-    >>> server = Allocator(System("dgx1-v100"), "preserve")
-    >>> server.allocate("train-1", Pattern("ring", 4)).gpus
+    >>> from linkwright.allocation import policy_names
+    >>> policy_names()[:3]
+    x
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 Example:
     >>> from linkwright.collectives import plan
     >>> from linkwright.network import System
-    >>> schedule = plan(System("dgx1-v100"), "all-reduce", gpus=[0, 1, 2, 3])
-    >>> schedule.rate
+    >>> schedule = plan(System("dgx1-v100"), [0, 1, 2, 3], "all-reduce")
+    >>> schedule.algorithm, schedule.rate
+    ('packing', 75.0)
 """
 
 from __future__ import annotations

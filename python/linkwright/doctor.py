@@ -228,7 +228,13 @@ class LogFiles:
 
         Raises:
             LinkwrightError: If the system that is named cannot be had.
-        """
+
+    Example:
+        >>> from linkwright import diagnose
+        >>> [found] = diagnose("examples/logs/gpudirect-off.log")
+        >>> found.kind, found.causes[0].cause
+        ('cause', 'gpudirect-off')
+    """
         asked = question or Question()
         runs = [_run(self, run, asked) for run in range(self.evidence.runs)]
         return runs or [_without_run(self, asked)]

@@ -63,6 +63,14 @@ class LinkwrightError(Exception):
     Attributes:
         problem: What is wrong.
         remedy: What would work; None where nothing is known.
+
+    Example:
+        >>> from linkwright import LinkwrightError, Pattern
+        >>> try:
+        ...     Pattern("rings", 4)
+        ... except LinkwrightError as error:
+        ...     print(str(error)[:54])
+        there is no pattern `rings`; did you mean `ring`? ther
     """
 
     problem: str

@@ -1,8 +1,9 @@
 """Runs kernels inside GPUs, and tells how hot a package becomes.
 
 Example:
-    >>> from linkwright.gpu import GpuSystem
-    >>> GpuSystem("r9-nano", 2, "tsm-wt-c-rc").play("relu", 4096).correct
+    >>> from linkwright.gpu import GpuModel
+    >>> GpuModel.find("h100-sxm5-80gb").memory_kind
+    x
 """
 
 from __future__ import annotations

@@ -283,6 +283,14 @@ def train_model(
         OutOfMemoryError: If it does not fit, with what would; for `auto` with how many GPUs are
             enough.
         SimulationError: If the layout is not sound, with the nearest that is.
+
+    Example:
+        >>> from linkwright import train_model
+        >>> step = train_model(
+        ...     "llama-3.1-8b", "hgx-h100", layout="fsdp=8", batch=64, micro_batch=1, recompute="full"
+        ... )
+        >>> step.headline[:35]
+        'A step of 64 sequences takes 9.708 s'
     """
     if measured_step is not None and not 0 < measured_step < inf:
         problem = f"a measured step of {measured_step:g} s is no span of time"

@@ -1,8 +1,10 @@
 """Describes systems of servers and networks, and plays programs and traces on them.
 
 Example:
-    >>> from linkwright.network import System, play_trace
-    >>> run = play_trace("stencil4d", System(network="torus"), ranks=16)
+    >>> from linkwright.network import play_trace, read_system
+    >>> torus = read_system("dgx1-v100", network="torus", gpus=16)
+    >>> play_trace("stencil4d", torus, ranks=16).run.makespan
+    x
 """
 
 from __future__ import annotations

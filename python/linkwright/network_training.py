@@ -158,6 +158,11 @@ def train(
         MachineError: If a GPU's model is not known well enough.
         SimulationError: If the batch does not divide, the machine has fewer GPUs or cannot go
             that way, or a choice is unknown.
+
+    Example:
+        >>> from linkwright import train
+        >>> train("resnet50", "dgx1-v100", batch=256).headline[:36]
+        'A step of 256 images takes 96.515 ms'
     """
     own: str | None = None
     what = network

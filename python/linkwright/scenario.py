@@ -1,8 +1,9 @@
 """Plays whole days of jobs, compares them, and sweeps over their settings.
 
 Example:
-    >>> from linkwright.scenario import play
-    >>> run = play("examples/hgx-h100-day.toml")
+    >>> from linkwright.scenario import generate_jobs
+    >>> [job.gpus for job in generate_jobs(seed=7, count=4, max_gpus=4)]
+    x
 """
 
 from __future__ import annotations

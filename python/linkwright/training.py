@@ -1,8 +1,9 @@
 """Tells what a step of training takes, layout by layout and kernel by kernel.
 
 Example:
-    >>> from linkwright.training import train
-    >>> from linkwright.network import read_system
+    >>> from linkwright.training import Model
+    >>> Model.find("llama-3.1-8b").parameters
+    x
 """
 
 from __future__ import annotations

@@ -59,6 +59,12 @@ fn detached<T: Send>(
 /// On several servers a job has its GPUs as a day's queue gives them. A job has GPUs of several where no server has as
 /// many, and, under `pack` and `spread`, where none has room. Under `whole` a job of a server's size or more waits for
 /// servers of its own. GPUs are counted through the first server, then the second.
+///
+/// Example:
+///     >>> from linkwright import Allocator, Pattern, System
+///     >>> server = Allocator(System("dgx1-v100"), "preserve")
+///     >>> server.allocate("train-1", Pattern("ring", 4)).gpus
+///     [0, 3, 2, 1]
 #[pyclass(module = "linkwright.allocation")]
 pub struct Allocator(ClusterAllocator, Origin);
 

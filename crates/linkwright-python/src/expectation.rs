@@ -63,6 +63,11 @@ use crate::worker::interruptible;
 ///         it cannot have what was set, or no links join them.
 ///     InputError: If the terms are no such TOML.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
+///
+/// Example:
+///     >>> from linkwright import System, expect
+///     >>> list(expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"]))[0]["algorithm"]
+///     'nvls'
 #[pyfunction]
 #[pyo3(signature = (
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int | str]", *,

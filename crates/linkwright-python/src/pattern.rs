@@ -20,6 +20,11 @@ fn tuple_of(edge: &EdgeTraffic) -> Traffic {
 }
 
 /// Says which of a job's GPUs talk to which: MAPA's application graph.
+///
+/// Example:
+///     >>> from linkwright import Pattern
+///     >>> Pattern("ring", 4).edges
+///     [(0, 1), (0, 3), (1, 2), (2, 3)]
 #[pyclass(frozen, eq, hash, module = "linkwright.allocation")]
 #[derive(PartialEq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Pattern(pub allocation::Pattern);

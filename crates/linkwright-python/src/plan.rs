@@ -53,6 +53,11 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///         join them, the algorithm does not do the collective, it has no such root, or a hybrid
 ///         has no size.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
+///
+/// Example:
+///     >>> from linkwright import System, plan
+///     >>> plan(System("dgx1-v100"), [0, 1, 2, 3], "all-reduce").rate
+///     75.0
 #[pyfunction]
 #[pyo3(signature = (
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", *,

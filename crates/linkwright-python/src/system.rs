@@ -53,6 +53,11 @@ use crate::worker::interruptible;
 /// One server stands alone. Several are on a network; a network without described servers has a
 /// node of GPUs at each port, all joined to each other. GPU ids count through the first server,
 /// then the second. Two systems are equal if their parts and the settings of their network are.
+///
+/// Example:
+///     >>> from linkwright import System
+///     >>> System("hgx-h100", 2, network="400Gb/s").gpus
+///     16
 #[pyclass(frozen, eq, hash, module = "linkwright.network")]
 #[derive(Clone)]
 pub struct System {

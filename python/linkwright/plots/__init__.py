@@ -1,4 +1,10 @@
-"""Draws charts of runs, plans and machines, as Altair charts or SVG."""
+"""Draws charts of runs, plans and machines, as Altair charts or SVG.
+
+Example:
+    >>> from linkwright.plots import bandwidth_by_size
+    >>> from linkwright import System, expect
+    x
+"""
 
 from __future__ import annotations
 

@@ -154,6 +154,11 @@ def compare(
             start.
         SweepError: If a variant that was begun cannot be played.
         KeyboardInterrupt: Within a second of Ctrl-C.
+
+    Example:
+        >>> from linkwright import compare
+        >>> compare("examples/dgx1-v100-mix.toml", policies=["baseline", "preserve"]).headline[:50]
+        'preserve has 1.056 times the throughput of baselin'
     """
     loaded = read_scenario_file(path, settings)
     priced = None if prices is None else read_prices(prices)

@@ -59,8 +59,8 @@ def play(
 
     Example:
         >>> from linkwright import play
-        >>> play("examples/hgx-h100-day.toml", policies=["preserve"]).headline
-        'With preserve the median sensitive job runs 1.00 times as fast as with preserve.'
+        >>> play("examples/hgx-h100-day.toml", policies=["preserve"]).headline[:50]
+        'Under preserve the 100 jobs end after 3149.09 s, 1'
     """
     loaded = read_scenario_file(path, settings)
     if loaded.scenario.kind == "programs":

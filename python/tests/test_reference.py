@@ -1,0 +1,75 @@
+"""Python's reference: examples that run, names that stand by subject, and a page that is written."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from public import SUBJECTS
+
+import linkwright
+
+ROOT = Path(__file__).resolve().parents[2]
+TOP = [name for name in linkwright.__all__ if not name.startswith("__")]
+MODULES = [f"linkwright.{subject}" for subject in (*SUBJECTS, "plots")]
+
+
+def run_examples(of: object, name: str) -> int:
+    """Runs the examples of a docstring where the examples' files are; returns their number."""
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(of) or "", {}, name, None, 0)
+    lines: list[str] = []
+    ran = doctest.DocTestRunner(verbose=False).run(test, out=lines.append)
+    assert not ran.failed, "".join(lines)
+    return ran.attempted
+
+
+@pytest.mark.parametrize("name", TOP)
+def test_the_example_of_a_name_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert run_examples(getattr(linkwright, name), name) > 0
+
+
+@pytest.mark.parametrize("module", [it for it in MODULES if it != "linkwright.errors"])
+def test_the_example_of_a_subject_runs(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert run_examples(import_module(module), module) > 0
+
+
+@pytest.mark.parametrize("module", ["linkwright", *MODULES])
+def test_a_module_lists_its_public_names_and_no_other(module: str) -> None:
+    code = f"import {module} as it; print(*dir(it)); print(*sorted(it.__all__))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    listed, offered = (line.split() for line in ran.stdout.splitlines())
+    more = sorted(set(listed) - set(offered))
+    assert set(offered) <= set(listed)
+    assert module != "linkwright.errors" or more
+    assert module in ("linkwright", "linkwright.errors") or more == []
+
+
+def test_the_package_offers_about_ten_names_and_its_subjects() -> None:
+    assert len(TOP) <= 12
+    subjects = set(dir(linkwright)) - set(linkwright.__all__)
+    assert {*SUBJECTS, "plots"} <= subjects
+
+
+def test_every_name_that_a_module_lists_is_there() -> None:
+    for module in map(import_module, MODULES):
+        for name in module.__all__:
+            assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize(
+    "old", ["load_system", "run_scenario", "replay_scenario", "simulate", "find_heat", "Job"]
+)
+def test_an_old_name_is_gone(old: str) -> None:
+    assert not hasattr(linkwright, old)
+
+
+def test_the_page_is_as_it_would_be_written() -> None:
+    script = ROOT / "scripts" / "write_reference.py"
+    subprocess.run([sys.executable, script, "--check"], check=True)
