@@ -3,7 +3,7 @@
 Example:
     >>> from linkwright.allocation import policy_names
     >>> policy_names()[:3]
-    x
+    ['baseline', 'topology-aware', 'greedy']
 """
 
 from __future__ import annotations

@@ -228,13 +228,7 @@ class LogFiles:
 
         Raises:
             LinkwrightError: If the system that is named cannot be had.
-
-    Example:
-        >>> from linkwright import diagnose
-        >>> [found] = diagnose("examples/logs/gpudirect-off.log")
-        >>> found.kind, found.causes[0].cause
-        ('cause', 'gpudirect-off')
-    """
+        """
         asked = question or Question()
         runs = [_run(self, run, asked) for run in range(self.evidence.runs)]
         return runs or [_without_run(self, asked)]
@@ -257,6 +251,12 @@ def diagnose(
         FileError: If there is no such file.
         InputError: If a file cannot be read or is of no known format, with its line.
         LinkwrightError: If the system that is named cannot be had.
+
+    Example:
+        >>> from linkwright import diagnose
+        >>> [found] = diagnose("examples/logs/gpudirect-off.log")
+        >>> found.kind, found.causes[0].cause
+        ('cause', 'gpudirect-off')
     """
     read = LogFiles()
     for path in [files] if isinstance(files, str | os.PathLike) else files:

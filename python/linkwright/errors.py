@@ -223,3 +223,7 @@ def neither(what: str, given: str, names: Sequence[str], known: str, *, most: in
     """Refuses a text that is neither a name nor a file, and gives at most `most` near names."""
     advice = did_you_mean(given, names, most=most)
     return FileError(f"there is neither {what} nor a file `{brief(given)}`", f"{advice}{known}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

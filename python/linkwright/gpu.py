@@ -3,7 +3,7 @@
 Example:
     >>> from linkwright.gpu import GpuModel
     >>> GpuModel.find("h100-sxm5-80gb").memory_kind
-    x
+    'hbm3'
 """
 
 from __future__ import annotations

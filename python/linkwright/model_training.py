@@ -287,7 +287,7 @@ def train_model(
     Example:
         >>> from linkwright import train_model
         >>> step = train_model(
-        ...     "llama-3.1-8b", "hgx-h100", layout="fsdp=8", batch=64, micro_batch=1, recompute="full"
+        ...     "llama-3.1-8b", layout="fsdp=8", batch=64, micro_batch=1, recompute="full"
         ... )
         >>> step.headline[:35]
         'A step of 64 sequences takes 9.708 s'

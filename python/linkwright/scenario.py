@@ -3,7 +3,7 @@
 Example:
     >>> from linkwright.scenario import generate_jobs
     >>> [job.gpus for job in generate_jobs(seed=7, count=4, max_gpus=4)]
-    x
+    [2, 2, 2, 1]
 """
 
 from __future__ import annotations

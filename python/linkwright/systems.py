@@ -1,4 +1,4 @@
-"""Servers and networks as people name them: a preset or a kind, or a file of any format."""
+"""Reads servers and networks as people name them: a preset or a kind, or a file of any format."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def with_gpus(
 
 
 def fat_tree_for(gpus: int, node: Mapping[str, object] | None = None) -> dict[str, object]:
-    """The keys of the fat-tree that the core has for so many GPUs; of 2,048 nodes at most."""
+    """Returns the keys of the core's fat-tree for a number of GPUs; at most 2,048 nodes."""
     per_node = (node or {}).get("gpus") or 1
     named = Fabric("fat-tree")
     nics = (node or {}).get("nics") or 1
@@ -266,7 +266,7 @@ def network_keys(network: PathOrName) -> dict[str, object]:
 
 
 def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[str, bytes]]:
-    """A network's keys, and the files that they name."""
+    """Returns a network's keys, and the files that they name."""
     table, files = dict(network), {}
     for key in ("file", "routing_table"):
         if (path := table.get(key)) is not None:
@@ -286,7 +286,7 @@ def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[
 def read_fabric(
     kind_or_path: PathOrName, *, ports: int | None = None, **parameters: object
 ) -> Fabric:
-    """A network of a kind, or that in a file.
+    """Returns a network of a kind, or the network in a file.
 
     Args:
         kind_or_path: A name of `fabric_names`, or the path of a file: TOML of a kind and
@@ -317,7 +317,7 @@ def read_fabric(
 
 
 def read_floorplan(path: PathOrName) -> Floorplan:
-    """A package's floorplan from its file.
+    """Reads a package's floorplan from its file.
 
     Args:
         path: The file (TOML).
@@ -333,7 +333,7 @@ def read_floorplan(path: PathOrName) -> Floorplan:
 def system_words(system: System) -> str:
     """A system in a heading, which says how fast its network is where nobody named that.
 
-    Such as `2xhgx-h100 on fat-tree of 400 Gb/s, as the interfaces`.
+    An example is `2xhgx-h100 on fat-tree of 400 Gb/s, as the interfaces`.
     """
     servers, joined, _ = system.name.rpartition(" on ")
     words = system.network_words or ""
@@ -345,8 +345,8 @@ def is_network(text: str) -> bool:
     """Whether a text describes a network between servers, and no server.
 
     It is DOT, GraphML, node-link JSON or an edge list, or TOML with a kind at its head, or with
-    switches that have names. The text is not parsed: what is no TOML, or too deep, is for its
-    reader to refuse.
+    switches that have names. The text is not parsed. Its reader refuses a text that is no TOML, or
+    too deep.
     """
     # Each search is asked only where its word stands at all: a text may have millions of lines.
     if _is_graph(text) or _is_listed(text) or ("switch" in text and SWITCHES.search(text)):

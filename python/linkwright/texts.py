@@ -38,7 +38,7 @@ def counted(count: int, what: str, several: str | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time such as `1.500 ms`."""
+    """Writes a time such as `1.500 ms`."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= factor:
             return f"{seconds / factor:.3f} {unit}"
@@ -67,7 +67,7 @@ def energy(kilowatt_hours: float | None) -> str:
 
 
 def large(number: float) -> str:
-    """A large number by its millions or billions; a smaller one in full."""
+    """Writes a large number by its millions or billions; a smaller one in full."""
     for factor, word in ((1e9, " billion"), (1e6, " million")):
         if number >= factor:
             return f"{number / factor:.1f}{word}"
@@ -75,7 +75,7 @@ def large(number: float) -> str:
 
 
 def data(number: float) -> str:
-    """Bytes such as `64 KiB`."""
+    """Writes bytes such as `64 KiB`."""
     units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
     while number >= 1024 and len(units) > 1:
         number /= 1024
@@ -84,7 +84,7 @@ def data(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share such as `12.5%`."""
+    """Writes a share such as `12.5%`."""
     return f"{share:.1%}"
 
 

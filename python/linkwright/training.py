@@ -3,7 +3,7 @@
 Example:
     >>> from linkwright.training import Model
     >>> Model.find("llama-3.1-8b").parameters
-    x
+    8030261248
 """
 
 from __future__ import annotations

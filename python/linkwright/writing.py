@@ -1,8 +1,9 @@
-"""Writing a file, or a folder of files, whole or not at all.
+"""Writes a file, or a folder of files, whole or not at all.
 
-What is written stands aside until it is whole and on the disk, under a name that nobody can guess
-or have laid as a link before. Its writer holds a lock on it, which the system takes back when the
-writer dies, however it dies: so the next writer can tell what was left behind, and sweeps it.
+New content stands aside until it is whole and on the disk. Its name is one that nobody can guess or
+have laid as a link before. Its writer holds a lock on it. The system takes the lock back when the
+writer dies, however it dies. So the next writer can tell which files were left behind, and sweeps
+them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ NEVER_SYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 # A folder's files are a whole set if this one is there: it goes first and comes last.
 LAST_OF_SET = "manifest.json"
 
-# What an earlier set may hold and a later one may not: it must not pass for one of the later's.
+# An earlier set may hold these files and a later one may not. They must not pass for the later
+# set's.
 OF_ANY_SET = [
     "jobs.parquet",
     "latencies.parquet",
@@ -51,7 +53,7 @@ class UnsyncedError(FileError):
 
 
 def resolved(path: Path) -> Path:
-    """What the path leads to through symbolic links, whether it exists or not.
+    """Returns the path behind symbolic links, whether it exists or not.
 
     Raises:
         FileError: If the links lead in a circle.
@@ -65,7 +67,7 @@ def resolved(path: Path) -> Path:
 def replace_file(path: Path, content: bytes) -> None:
     """Writes the content beside the file and renames it, so that no reader sees half of it.
 
-    A symbolic link stays, and what it leads to is replaced; that keeps its mode and, where the
+    A symbolic link stays, and its target is replaced. The target keeps its mode and, where the
     system allows it, its owner. When this returns, the content is on the disk.
 
     Raises:
@@ -84,7 +86,8 @@ def replace_file(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(descriptor)
-            # Still open, and so still locked: what is closed and not renamed is swept.
+            # The file is still open, and so still locked: a file that is closed and not renamed is
+            # swept.
             aside.replace(target)
     except BaseException:
         aside.unlink(missing_ok=True)
@@ -100,10 +103,10 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def staged(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder to write into; what it holds becomes the directory's set of files if all goes well.
+    """Makes a folder to write into. Its files become the directory's set of files if all goes well.
 
-    A directory that is new appears whole. Into one that exists the files move one by one, its
-    `manifest.json` gone before the first and there again after the last, so that half a set is
+    A directory that is new appears whole. Into one that exists the files move one by one. Its
+    `manifest.json` is gone before the first and there again after the last, so that half a set is
     never seen with one. Files of an earlier set that the new one lacks are removed with it.
 
     The list holds the files when the block has ended.
@@ -304,7 +307,7 @@ def _sweep(folder: Path, names: re.Pattern[str]) -> None:
         return
     import fcntl
 
-    # What cannot be read or removed is left: it is litter and no mistake of this writer.
+    # A file that cannot be read or removed is left: it is litter and no mistake of this writer.
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if not names.fullmatch(entry.name) or entry.is_symlink():

@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["HINT", "interactive"]
 
-# What a page tells of it. A wheel alone belongs to the page.
+# A page tells this about the zoom. A wheel alone belongs to the page.
 HINT = (
     "In a chart drag to move, turn the wheel with Ctrl to zoom, click twice to undo; hover for "
     "the numbers."
@@ -16,7 +16,7 @@ ZOOM = "wheel![event.ctrlKey]"
 
 
 def interactive(specification: dict[str, Any]) -> dict[str, Any]:
-    """The chart with a zoom over its axes of numbers, and tooltips on every mark.
+    """Returns the chart with a zoom over its axes of numbers, and tooltips on every mark.
 
     Args:
         specification: A chart in Vega-Lite; it is changed in place.

@@ -34,12 +34,12 @@ policies = ["baseline", "preserve"]
 
 
 def linkwright(*words: object, stdin: str | bytes = "") -> Result:
-    """One command, run to its end."""
+    """Runs one command to its end."""
     return CliRunner().invoke(app, [str(word) for word in words], input=stdin)
 
 
 def parsed(*words: object, stdin: str = "") -> Any:
-    """What a command that succeeds prints with `--json`."""
+    """Returns the output of a command that succeeds with `--json`."""
     result = linkwright(*words, "--json", stdin=stdin)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
@@ -57,7 +57,7 @@ def fails(code: int, *words: object, stdin: str | bytes = "") -> str:
 
 
 def program(*words: object, **options: Any) -> subprocess.Popen[bytes]:
-    """The program in a process of its own."""
+    """Runs the program in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "linkwright", *map(str, words)],
         env=surroundings(),
@@ -71,7 +71,7 @@ def surroundings() -> dict[str, str]:
 
 
 def write_scenario(folder: Path, text: str = SCENARIO) -> Path:
-    """A scenario's file in the folder."""
+    """Writes a scenario's file in the folder."""
     file = folder / "scenario.toml"
     file.write_text(text, encoding="utf-8")
     return file

@@ -1,8 +1,8 @@
-"""Ctrl-C in tests: sent for certain, heard for certain, and what it takes measured as work.
+"""Sends Ctrl-C in tests for certain, hears it for certain, and measures its cost as work.
 
-How long a computer takes to hear Ctrl-C is also a matter of who else uses it; how much of the
-processor's time passes is not. So what is compared is work: after Ctrl-C no more may be done
-than before it, where the whole would have been many times as much.
+How long a computer takes to hear Ctrl-C is also a matter of who else uses it. The processor's time
+that passes is not. So work is compared. After Ctrl-C no more may be done than before it, where the
+whole would have been many times as much.
 
 A process that was started with Ctrl-C ignored, as under `nohup`, hands that on to its children.
 Both helpers set the handler that a terminal's program has.
@@ -94,7 +94,7 @@ def worked(process: int) -> float:
 def interrupt(
     process: subprocess.Popen[bytes], sign: Path | None = None, after: float = 0.5
 ) -> tuple[bytes, bytes]:
-    """Interrupts the process once it gave its sign and worked; its output and its remarks.
+    """Interrupts the process once it gave its sign and worked; returns output and remarks.
 
     It has to end by it, with no more work than before.
     """

@@ -24,7 +24,7 @@ NEVER = 10**9
 
 
 class Server:
-    """A state's file, and what every job was told."""
+    """Holds a state's file, and the answer that every job was told."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,7 +80,7 @@ class Server:
 
 
 def gpus_told(out: str, as_json: bool) -> list[int] | None:
-    """What a reader understands of the output; nothing of half an answer."""
+    """Returns the GPUs that a reader understands from the output; nothing of half an answer."""
     if as_json:
         try:
             return list(json.loads(out)["gpus"])
@@ -116,7 +116,7 @@ def round_of_kills(server: Server, number: int) -> None:
 def main() -> None:
     server = Server(Path(sys.argv[1]))
     wanted = int(sys.argv[2])
-    # What is imported late is imported now, and not in every child.
+    # Modules that are imported late are imported now, and not in every child.
     for line in (["allocate", "-m", "pcie-tree-4", "-k", "2"], ["state", "--help"]):
         with suppress(SystemExit):
             COMMANDS.main(line, prog_name="linkwright")

@@ -25,7 +25,7 @@ STEPS = [
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended.
+    """Says how a child ended.
 
     Attributes:
         killed: Whether it was killed at the step; else it had fewer, and ended by itself.

@@ -1,4 +1,4 @@
-"""What the runs of the tested sweeps do; small, since every worker imports it."""
+"""Holds the functions that the tested sweeps run; small, since every worker imports it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def note(number: int, folder: str, delay: float = 0.0) -> dict[str, object]:
 
 
 def slowly(number: int, folder: str) -> dict[str, object]:
-    """As `note`, in long enough for something to happen meanwhile."""
+    """Does as `note`, in long enough for something to happen meanwhile."""
     return note(number, folder, 0.1)
 
 
 def fail(number: int, folder: str, bad: list[int]) -> dict[str, object]:
-    """As `note`, but for the bad numbers."""
+    """Does as `note`, but for the bad numbers."""
     if number in bad:
         raise ValueError(f"no {number}\nat all")
     return note(number, folder)
 
 
 def kill_once(number: int, folder: str, bad: int) -> dict[str, object]:
-    """As `note`; the bad one kills its worker the first time."""
+    """Does as `note`; the bad one kills its worker the first time."""
     if number == bad:
         mark = Path(folder) / "killed"
         if not mark.exists():
@@ -41,7 +41,7 @@ def kill_once(number: int, folder: str, bad: int) -> dict[str, object]:
 
 
 def kill_always(number: int, folder: str, bad: int) -> dict[str, object]:
-    """As `note`; the bad one kills its worker each time."""
+    """Does as `note`; the bad one kills its worker each time."""
     if number == bad:
         os.kill(os.getpid(), signal.SIGKILL)
     return note(number, folder, 0.02)

@@ -18,7 +18,7 @@ from linkwright.network import ClusterRun
 
 CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
 ROW = re.compile(r"^  \| `(?P<old>[^`]+)` \| `(?P<new>[^`]+)` \|$", re.MULTILINE)
-# What a variable of the table is of.
+# Each variable of the table is an instance of this type.
 INSTANCES: dict[str, type] = {"system": System, "run": ClusterRun, "schedule": Schedule}
 GONE = ("Machine", "Cluster", "machine", "cluster")
 
@@ -37,7 +37,7 @@ def calls(expression: str) -> Iterator[ast.expr]:
 
 
 def value_of(node: ast.expr) -> Any:
-    """What a name of the package, or of one of its classes, stands for.
+    """Returns the value that a name of the package, or of one of its classes, stands for.
 
     Raises:
         AttributeError: If there is none.

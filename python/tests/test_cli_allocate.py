@@ -1,4 +1,4 @@
-"""`linkwright allocate` and `linkwright state`: decisions, and the file that remembers them."""
+"""Tests `linkwright allocate` and `linkwright state`: decisions, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_remarks_that_nobody_reads_cost_nothing(tmp_path: Path) -> None:
 
 
 def ended(*words: object, stdout: Path | None) -> tuple[int, str]:
-    """Exit code and remarks of the program, its output into a file or to a reader who left."""
+    """Returns the program's exit code and remarks; its output goes to a file or to nobody."""
     if stdout is not None:
         with stdout.open("wb") as stream:
             process = program(*words, stdout=stream)

@@ -1,4 +1,4 @@
-"""`linkwright collective`: what it prints, what it writes, and what it says of mistakes."""
+"""Tests `linkwright collective`: its output, the files that it writes, and its errors."""
 
 from __future__ import annotations
 

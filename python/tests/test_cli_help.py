@@ -27,7 +27,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
 
 def command_lines() -> Iterator[list[str]]:
-    """The words of every command and group, parents first."""
+    """Yields the words of every command and group, parents first."""
     waiting: list[tuple[list[str], object]] = [([], typer.main.get_command(app))]
     while waiting:
         words, command = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""`linkwright jobs`."""
+"""Tests `linkwright jobs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command prints with `--json`: an object, or a list of objects, and nothing else."""
+"""Tests every command's output with `--json`: an object or a list of objects, no more."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ def leaves() -> Iterator[str]:
 
 
 def a_study(**_: object) -> Study:
-    """A small study: what the large ones hold is tested beside them."""
+    """Makes a small study: the content of the large ones is tested beside them."""
     table = StudyTable("Speed", ("what", "times"), (("a", 1.5), ("b", None)))
     return Study("small", "A small study", ["It is short."], [Section("One", ["Text."], [table])])
 
 
 @pytest.fixture
 def _workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with a scenario and a server's state."""
+    """Makes a folder with a scenario and a server's state."""
     monkeypatch.chdir(tmp_path)
     write_scenario(tmp_path)
     assert linkwright("allocate", *STATE, "-k", 2, "--job", "a").exit_code == 0

@@ -1,4 +1,4 @@
-"""`linkwright machine`: what it shows, what it reads, and what it says of mistakes."""
+"""Tests `linkwright machine`: its output, the files that it reads, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`linkwright replay`, and `linkwright run` of a cluster's scenario."""
+"""Tests `linkwright replay`, and `linkwright run` of a cluster's scenario."""
 
 from __future__ import annotations
 
@@ -483,7 +483,7 @@ def test_progress_shows_on_a_terminal(
     shown = capsys.readouterr().err
     assert "4.000 ms simulated" in shown
     assert "4.0 million events, " in shown
-    # Three million in half a second; what came before the first report counts for nothing.
+    # There are three million in half a second; events before the first report count for nothing.
     [rate] = re.findall(r"events, ([0-9.]+) million/s", shown)
     assert float(rate) == 6
     assert re.search(r"\d:\d\d\x1b\[0m left", shown), shown

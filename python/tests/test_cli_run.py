@@ -280,7 +280,7 @@ class FakeStudy:
         return [directory / "study.json"]
 
     def fields(self) -> dict[str, object]:
-        """Its tables."""
+        """Returns its tables."""
         return {"tables": [table.to_json() for table in self.tables]}
 
 
@@ -321,7 +321,7 @@ def test_a_gpu_that_is_no_v100_is_warned_of(tmp_path: Path) -> None:
         assert parsed(command, scenario("hgx-h100"))["warnings"]
         assert "Warning" not in linkwright(command, scenario("dgx1-v100")).stdout
         assert parsed(command, scenario("dgx1-v100"))["warnings"] == []
-    # What is trained layer by layer computes at the speed of the GPUs that it got.
+    # A job that is trained layer by layer computes at the speed of the GPUs that it got.
     trained = scenario("hgx-h100")
     text = trained.read_text(encoding="utf-8").replace("max_gpus = 2", 'train = ["lenet"]')
     trained.write_text(f'fidelity = "fluid"\n{text}', encoding="utf-8")

@@ -28,7 +28,7 @@ OPTIONS = {
 
 
 def help_of(*words: str) -> dict[str, str]:
-    """What the help of a command says of each option, in one line."""
+    """Returns the help of a command on each option, in one line."""
     text = linkwright(*words, "--help").stdout
     parts = re.split(r"\n  (?=-)", text.split("Options:\n", 1)[1])
     plain = {}

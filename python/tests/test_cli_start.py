@@ -32,7 +32,7 @@ UNUSED = {"clusters", "replays", "runs", "studies", "sweeps", "cli.collective", 
 
 
 def commands() -> Iterator[tuple[list[str], Any]]:
-    """Every command and group with the words that name it."""
+    """Yields every command and group with the words that name it."""
     waiting: list[tuple[list[str], Any]] = [([], typer.main.get_command(app))]
     while waiting:
         words, command = waiting.pop(0)
@@ -43,7 +43,7 @@ def commands() -> Iterator[tuple[list[str], Any]]:
 
 
 def printed(code: str) -> str:
-    """What Python prints that runs this in a process of its own, into a pipe."""
+    """Returns the output of Python that runs this in a process of its own, into a pipe."""
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment

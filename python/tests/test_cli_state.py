@@ -1,4 +1,4 @@
-"""What a server's state survives: kills, links, readers that leave, and other programs."""
+"""Tests that a server's state survives kills, links, readers that leave, and other programs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such locks, links an
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A state's file in a folder of its own."""
+    """Returns a state's file in a folder of its own."""
     (tmp_path / "server").mkdir()
     return tmp_path / "server" / "state.json"
 
 
 def at(file: Path) -> list[object]:
-    """The options of a DGX-1V with its state in the file."""
+    """Returns the options of a DGX-1V with its state in the file."""
     return ["-m", "dgx1-v100", "--state", file]
 
 
@@ -250,7 +250,7 @@ def test_a_job_s_owner_is_recorded_and_shown(file: Path) -> None:
 
 
 def put(file: Path, **jobs: Owner | None) -> None:
-    """A state in which jobs of one GPU hold theirs."""
+    """Writes a state in which jobs of one GPU hold theirs."""
     allocator = Allocator(System("dgx1-v100"), "baseline")
     for job, owner in jobs.items():
         assert allocator.allocate(job, Pattern("ring", 1), owner=owner) is not None
@@ -386,7 +386,7 @@ def test_an_owner_is_a_value() -> None:
 
 
 def lose(text: str, lost: int) -> str:
-    """What `nvidia-smi topo -m` prints when a GPU has vanished: the others are counted anew."""
+    """Returns `nvidia-smi topo -m` when a GPU has vanished: the others are counted anew."""
     table, legend = text.split("\n\n", 1)
     rows = [[cell.strip() for cell in line.split("\t")] for line in table.splitlines()]
     gone = rows[0].index(f"GPU{lost}")

@@ -1,4 +1,4 @@
-"""Clusters, programs and scenarios from Python."""
+"""Tests clusters, programs and scenarios from Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def column(of: pa.Table, name: str) -> list[Any]:
 
 
 def system_of(*, gpus_per_node: int | None = None, **network: object) -> lw.System:
-    """Nodes of so many GPUs on a fat-tree."""
+    """Puts nodes of `gpus_per_node` GPUs on a fat-tree."""
     node: dict[str, Any] | None = {"gpus": gpus_per_node} if gpus_per_node else None
     return lw.System(node, network={"kind": "fat-tree", **network})
 

@@ -1,4 +1,4 @@
-"""Charts of collectives: what they hold, and the picture that the documentation shows."""
+"""Tests charts of collectives: their data, and the picture that the documentation shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DGX1 = System("dgx1-v100")
 
 
 def rows_of(chart: alt.TopLevelMixin) -> list[dict[str, Any]]:
-    """The data of a chart."""
+    """Returns the data of a chart."""
     (rows,) = chart_specification(chart)["datasets"].values()
     return list(rows)
 

@@ -1,4 +1,4 @@
-"""Collectives from Python: planned, proved, run, timed, exported and read."""
+"""Tests collectives from Python: planned, proved, run, timed, exported and read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROOTED = ("broadcast", "reduce", "gather", "scatter")
 
 
 def inputs(schedule: Schedule, dtype: str, shard: int = 60) -> list[np.ndarray[Any, Any]]:
-    """What each rank contributes: numbers that no order of additions rounds."""
+    """Returns the input of each rank: numbers that no order of additions rounds."""
     random = np.random.default_rng(5)
     return [
         random.integers(-50, 50, shard * shards).astype(dtype) for shards in schedule.input_shards
@@ -74,7 +74,7 @@ def test_every_plan_checks_runs_and_is_timed(algorithm: AlgorithmName) -> None:
 
 def check_runs_and_is_timed(collective: CollectiveName, algorithm: AlgorithmName) -> None:
     schedule = planned(collective, algorithm)
-    # What is the fastest of all has the name of what it is.
+    # The fastest schedule of all has the name of its algorithm.
     assert schedule.algorithm in (algorithm_names() if algorithm == "auto" else [algorithm])
     assert schedule.collective == collective
     assert schedule.gpus == [1, 4, 5, 6]

@@ -1,4 +1,4 @@
-"""`compare` of any scenario: its variants, on the same seeds, through a sweep."""
+"""Tests `compare` of any scenario: its variants, on the same seeds, through a sweep."""
 
 from __future__ import annotations
 

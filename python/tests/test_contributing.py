@@ -21,12 +21,12 @@ SOURCES = ("crates", "docs", "examples", "python", "validation", "fuzz")
 
 
 def section(title: str) -> str:
-    """What stands below a heading, to the next."""
+    """Returns the text below a heading, to the next."""
     return TEXT.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
 
 
 def recipes() -> dict[str, str]:
-    """What "How to add" says, by what is added."""
+    """Returns the recipes of "How to add", by the thing that is added."""
     items = re.split(r"^- ", section("How to add"), flags=re.MULTILINE)[1:]
     return {item.split("**")[1]: " ".join(item.split()) for item in items}
 

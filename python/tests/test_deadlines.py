@@ -1,4 +1,4 @@
-"""Deadlines of jobs on the shared PCIe bus, in Python: whom they help, and what is refused."""
+"""Tests deadlines of jobs on the shared PCIe bus: whom they help, which are refused."""
 
 from __future__ import annotations
 

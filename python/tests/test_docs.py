@@ -1,9 +1,9 @@
 """Every example and every command that the documentation shows does what it shows.
 
 - `examples/x.py` prints exactly `examples/x.out`.
-- In a ```console block, `$ linkwright ...` succeeds, and the lines below it are what it prints;
-  a line `...` stands for any number of lines. A block that shows a failing command ends it with
-  `# fails`. All blocks of a page run in order in one copy of `examples/`.
+- In a console block, `$ linkwright ...` succeeds, and the lines below it are its output. A line
+  `...` stands for any number of lines. A block that shows a failing command ends it with `# fails`.
+  All blocks of a page run in order in one copy of `examples/`.
 - In a ```python block that has `>>>`, the session is a doctest.
 - A ```toml block is a machine, a GPU model, a package or a scenario, a ```csv block a job file;
   on the page of file formats a ```text block is an edge list and a ```json block a server's
@@ -28,12 +28,12 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from linkwright.gpu import Floorplan, GpuModel
 from typer.testing import CliRunner
 
 from linkwright import Allocator, Pattern, System, train
 from linkwright.cli import runs
 from linkwright.cli.commands import app
+from linkwright.gpu import Floorplan, GpuModel
 from linkwright.network import ClusterJob, ClusterRun, Fabric, Program, preset_names, system_files
 from linkwright.scenario import (
     Scenario,
@@ -59,7 +59,7 @@ COLUMN = re.compile(r"^\| `(\w+)` \| ([\w/]*) ?\|", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block of a page."""
+    """Holds one fenced block of a page."""
 
     language: str
     text: str
@@ -77,7 +77,7 @@ class Command:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The fenced blocks of a page, with the line of their first content line."""
+    """Yields the fenced blocks of a page, with the line of their first content line."""
     text = page.read_text(encoding="utf-8")
     for match in FENCE.finditer(text):
         line = text.count("\n", 0, match.start(2)) + 1
@@ -85,7 +85,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(block: Block) -> list[Command]:
-    """The `$ linkwright` commands of a console block, each with the lines below it."""
+    """Returns the `$ linkwright` commands of a console block, each with the lines below it."""
     found: list[Command] = []
     ours = False
     for number, line in enumerate(block.text.splitlines(), block.line):
@@ -111,13 +111,13 @@ def matches(shown: list[str], printed: list[str]) -> bool:
 
 
 def named(path: Path) -> str:
-    """A file's name for the test report."""
+    """Names a file for the test report."""
     return path.relative_to(ROOT).as_posix()
 
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the examples beside which commands run, wide enough for every table."""
+    """Makes a copy of the examples beside which commands run, wide enough for every table."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
@@ -237,7 +237,7 @@ def test_each_format_has_an_example() -> None:
 
 
 def a_result() -> Table:
-    """The table of a run."""
+    """Returns the table of a run."""
     return play_jobs(System("dgx1-v100"), generate_jobs(count=3)).jobs()
 
 

@@ -54,7 +54,7 @@ def test_a_page_that_no_menu_shows_fails_the_tests(tmp_path: Path) -> None:
 
 
 def built(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
-    """Two small pages, one with the text, built with this project's own settings."""
+    """Builds two small pages, one with the text, with this project's own settings."""
     settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     settings |= {"nav": ["index.md", "page.md"], "plugins": [], "theme": "mkdocs", "extra_css": []}
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")

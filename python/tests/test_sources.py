@@ -1,4 +1,4 @@
-"""The repository holds our own texts; figures of others name a source to follow."""
+"""Names the memory system of coherent shared memory, `rc` or `sc`."""
 
 from __future__ import annotations
 

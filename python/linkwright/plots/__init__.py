@@ -1,9 +1,9 @@
 """Draws charts of runs, plans and machines, as Altair charts or SVG.
 
 Example:
-    >>> from linkwright.plots import bandwidth_by_size
-    >>> from linkwright import System, expect
-    x
+    >>> from linkwright import System
+    >>> from linkwright.plots import machine_drawing, save_chart
+    >>> drawing = machine_drawing(System("dgx1-v100"))
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ __all__ = ["read_published"]
 
 
 def read_published(package: str | None) -> dict[str, Any]:
-    """A study's numbers by entry: value, unit, source, and remark or tolerance.
+    """Reads a study's numbers by entry: value, unit, source, and remark or tolerance.
 
     Args:
         package: The study's package, whose data the file is.

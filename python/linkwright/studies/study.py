@@ -19,7 +19,7 @@ __all__ = ["Study", "TimedStudy"]
 
 @dataclass(frozen=True)
 class Study:
-    """The outcome of a study.
+    """Holds the outcome of a study.
 
     Attributes:
         name: What the command is called.
@@ -35,7 +35,7 @@ class Study:
 
     @property
     def tables(self) -> list[StudyTable]:
-        """All tables."""
+        """Returns all tables."""
         return [table for section in self.sections for table in section.tables]
 
     def write(self, directory: Path) -> list[Path]:
@@ -55,7 +55,7 @@ class Study:
         return [*(directory / name for name in contents), *self._write_figures(directory)]
 
     def contents(self) -> dict[str, bytes]:
-        """The files but for the figures, by name."""
+        """Returns the files but for the figures, by name."""
         return {
             "report.html": self._html(),
             f"{self.name}.md": self.to_markdown().encode(),
@@ -63,11 +63,11 @@ class Study:
         }
 
     def to_json(self) -> str:
-        """The tables as JSON, numbers unrounded."""
+        """Writes the tables as JSON, numbers unrounded."""
         return json.dumps(self.fields(), indent=2, ensure_ascii=False) + "\n"
 
     def fields(self) -> dict[str, Any]:
-        """What the JSON holds."""
+        """Returns the fields of the JSON."""
         return {
             "study": self.name,
             "version": linkwright.__version__,
@@ -75,7 +75,7 @@ class Study:
         }
 
     def to_markdown(self, figures: str = "figures") -> str:
-        """The study as a page.
+        """Writes the study as a page.
 
         Args:
             figures: The folder of the figures, as seen from the page.
@@ -114,7 +114,7 @@ class Study:
 
 @dataclass(frozen=True)
 class TimedStudy(Study):
-    """A study of which a part differs from run to run, and stands apart.
+    """Holds a study with a part that differs from run to run, and stands apart.
 
     Attributes:
         timings: The section with what clocks said; all others are the same for the same seeds. None
@@ -125,7 +125,7 @@ class TimedStudy(Study):
 
     @property
     def tables(self) -> list[StudyTable]:
-        """All tables, those with timings last."""
+        """Returns all tables, those with timings last."""
         return [*super().tables, *self._timing_tables()]
 
     def _timing_tables(self) -> Sequence[StudyTable]:
@@ -137,7 +137,7 @@ class TimedStudy(Study):
         return {**super().contents(), **timed}
 
     def fields(self) -> dict[str, Any]:
-        """What the JSON holds; what differs from run to run under "timings"."""
+        """Returns the fields of the JSON; `timings` holds those that differ from run to run."""
         return {
             **super().fields(),
             "timings": [table.to_json() for table in self._timing_tables()],
@@ -148,5 +148,5 @@ class TimedStudy(Study):
         return [*self.sections, *(() if self.timings is None else (self.timings,))]
 
     def timings_to_markdown(self, figures: str = "figures") -> str:
-        """The section on times by the clock, which differ from run to run."""
+        """Writes the section on times by the clock, which differ from run to run."""
         return "" if self.timings is None else section_markdown(self.timings, figures) + "\n"

@@ -1,4 +1,4 @@
-"""What a study is made of: tables, statements and charts, and how they are written down."""
+"""Defines the parts of a study, which are tables, statements and charts, and writes them down."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table with published and reproduced numbers side by side.
+    """Holds a table with published and reproduced numbers side by side.
 
     Attributes:
         title: What is compared.
@@ -32,7 +32,7 @@ class StudyTable:
     formats: tuple[str, ...] = ()
 
     def printed(self) -> list[list[str]]:
-        """The cells as text."""
+        """Returns the cells as text."""
         formats = self.formats or ("",) * len(self.columns)
         return [
             [_printed(cell, form) for cell, form in zip(row, formats, strict=True)]
@@ -53,7 +53,7 @@ class StudyTable:
         }
 
     def to_markdown(self) -> str:
-        """The table in Markdown, with its title above and its note below."""
+        """Writes the table in Markdown, with its title above and its note below."""
         rule = ["---:" if self.is_number(column) else "---" for column in range(len(self.columns))]
         lines = [self.columns, rule, *self.printed()]
         table = "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
@@ -78,7 +78,7 @@ def _escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a study: one table or figure of the paper.
+    """Holds a part of a study: one table or figure of the paper.
 
     Attributes:
         title: What it is about.

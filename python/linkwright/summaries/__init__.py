@@ -1,1 +1,1 @@
-"""What results come to in numbers: of policies, of programs, of links."""
+"""Sums results up in numbers: of policies, of programs, of links."""

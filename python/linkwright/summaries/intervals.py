@@ -12,7 +12,7 @@ __all__ = ["Estimate", "estimate", "in_percent"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds.
+    """Holds a mean over seeds.
 
     Attributes:
         mean: The mean.
@@ -32,7 +32,7 @@ class Estimate:
         return f"{in_percent(self.low)} to {in_percent(self.high)}"
 
     def told(self, better: str, worse: str) -> str:
-        """The mean as so many percent better, or worse, with its interval."""
+        """Writes the mean in percent, better or worse, with its interval."""
         known = self
         if self.mean < 0:
             low, high = (None if end is None else -end for end in (self.high, self.low))
@@ -42,7 +42,7 @@ class Estimate:
 
 
 def in_percent(share: float) -> str:
-    """A share in percent, without the sign."""
+    """Writes a share in percent, without the sign."""
     # Minus zero is no less than zero.
     return f"{round(100 * share, 1) + 0.0:.1f}"
 

@@ -52,8 +52,9 @@ class KnownError:
         )
 
 
-# The least and the largest error, by the policy of the network interfaces; what
-# `examples/flow_error.py` finds, rounded outward. docs/concepts/network.md tells them apart.
+# These are the least and the largest error, by the policy of the network interfaces.
+# `examples/flow_error.py` finds them, and they are rounded outward. The page
+# docs/concepts/network.md tells them apart.
 _Errors = dict[str, tuple[float, float]]
 ONE_GPU: _Errors = {"fcfs": (-0.20, 0.38), "rr": (-0.05, 0.34)}
 SEVERAL_GPUS: _Errors = {"fcfs": (-0.22, 0.62), "rr": (-0.20, 0.34)}
@@ -77,7 +78,7 @@ OF_LONE_SERVERS = (
 
 
 def error_of_programs(system: System, fidelity: str, protocol: str) -> KnownError | None:
-    """What was measured of programs as flows, on the systems that are most like one.
+    """Returns the measured error of programs as flows, on the systems that are most like one.
 
     Args:
         system: What they are played on.
@@ -99,7 +100,7 @@ def error_of_programs(system: System, fidelity: str, protocol: str) -> KnownErro
 
 
 def known_errors(played: Iterable[tuple[System, Scenario, Sequence[Job]]]) -> list[KnownError]:
-    """What was measured of jobs as these scenarios play them on their systems, each once.
+    """Returns the measured errors of jobs as these scenarios play them on their systems, each once.
 
     Where all follow a formula or are played as packets there are none.
     """

@@ -16,7 +16,7 @@ __all__ = ["Day", "Direction", "LinkLoads", "could_carry", "gpus_by_server", "li
 
 @dataclass(frozen=True)
 class Day:
-    """Jobs that were played, of which this file and charts tell what links carried.
+    """Holds played jobs, for this file and charts, which tell the load of links.
 
     Attributes:
         scenario: How they were played.
@@ -32,7 +32,7 @@ class Day:
 
 
 def gpus_by_server(system: System) -> list[int]:
-    """The server of each GPU of a system, by its id."""
+    """Returns the server of each GPU of a system, by its id."""
     return [server for server, gpus in enumerate(system.gpus_per_server) for _ in range(gpus)]
 
 
@@ -70,7 +70,7 @@ class LinkLoads:
 
 
 def link_use(day: Day) -> dict[Direction, float]:
-    """What share of what a link could have carried until the last job ended the jobs took.
+    """Returns the load of each link, as a share of its capacity until the last job ended.
 
     Each direction of a link is by itself. Devices of several servers have their server's name
     before theirs. Empty where a formula said how long jobs ran; links that are not counted are
@@ -95,7 +95,7 @@ def link_use(day: Day) -> dict[Direction, float]:
 
 
 def could_carry(system: System) -> dict[Direction, float]:
-    """The bandwidth of each direction of a system's links, in bytes per second."""
+    """Returns the bandwidth of each direction of a system's links, in bytes per second."""
     could: Counter[Direction] = Counter()
     for row in system.links():
         most = row["count"] * row["bandwidth"]

@@ -32,8 +32,8 @@ class MeasuredJob:
     each of its links carries `gigabits` Gb/s. `planner` planned the all-reduces, `policy` chose
     GPUs, and `choice` the servers where a job looked for them. `mix` is the seed of the mix.
 
-    The job trained `workload` on `gpus` GPUs in `spanned` servers. Its `iterations` took `fluid`,
-    `flow` or `packet` milliseconds.
+    It is a job that trained `workload` on `gpus` GPUs in `spanned` servers. Its `iterations` took
+    `fluid`, `flow` or `packet` milliseconds.
     """
 
     server: str

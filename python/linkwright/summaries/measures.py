@@ -1,4 +1,4 @@
-"""What runs of jobs of GPUs come to, as tables and charts show it; the core says what each is."""
+"""Sums runs of jobs of GPUs up, as tables and charts show them; the core defines each measure."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 A line is appended as soon as its run has ended, by a single write. A process that is killed can
 leave half a line at the end; it is cut off, and its run is performed again.
 
-Each line ends in a hash of itself and of the line before, so that a result that was changed,
-left out or put elsewhere is not taken for what the run gave.
+Each line ends in a hash of itself and of the line before. So a result that was changed, left out or
+put elsewhere is not taken for the result of the run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHAIN_END = b'"}'
 
 @dataclass(frozen=True)
 class Manifest:
-    """Of which sweep a checkpoint is.
+    """Says which sweep a checkpoint belongs to.
 
     Attributes:
         linkwright: The version.
@@ -54,7 +54,7 @@ class Manifest:
     inputs_sha256: str
 
     def line(self) -> bytes:
-        """The first line of a checkpoint."""
+        """Returns the first line of a checkpoint."""
         return _line({"format": FORMAT} | asdict(self))
 
 
@@ -216,7 +216,7 @@ def _difference(
     parameters: Iterator[object],
     runs: Mapping[str, str],
 ) -> str:
-    """What differs between a checkpoint's sweep and this one, as an error's problem."""
+    """Says how a checkpoint's sweep differs from this one, as an error's problem."""
     names = {
         "linkwright": "version of linkwright",
         "function": "function",
@@ -266,14 +266,14 @@ def _hash(before: str, line: bytes) -> str:
 
 
 def _chained(before: str, line: bytes) -> tuple[bytes, str]:
-    """The line of a record with its hash as the last key, and the hash."""
+    """Returns the line of a record with its hash as the last key, and the hash."""
     body = line.removesuffix(b"}\n")
     chain = _hash(before, body)
     return body + CHAIN + chain.encode() + CHAIN_END + b"\n", chain
 
 
 def _unchained(line: bytes) -> tuple[bytes, str]:
-    """What of a record's line is under its hash, and the hash; empty where it has none."""
+    """Splits a record's line into the part that its hash covers and the hash, or an empty text."""
     body, mark, chain = line.rpartition(CHAIN)
     told = chain.removesuffix(CHAIN_END)
     return (body, told.decode(errors="replace")) if mark and told != chain else (line, "")

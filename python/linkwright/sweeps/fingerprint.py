@@ -1,8 +1,8 @@
-"""What decides a sweep's results beside its parameters: its inputs and its code, as hashes.
+"""Computes hashes of the inputs and the code, which decide a sweep's results beside its parameters.
 
-A checkpoint that was made of other bytes than these must not be gone on from: half of its results
-would be of one thing and half of another. A version is too coarse for that, since files change
-and extensions are built anew under the same one.
+A checkpoint that was made of other bytes than these must not be gone on from. Half of its results
+would be of one thing and half of another. A version is too coarse for that, since files change and
+extensions are built anew under the same one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def inputs_sha256(inputs: Sequence[PathOrName]) -> str:
 def code_sha256(function: Callable[..., Any]) -> str:
     """The hash of the module that a function is of, where that is a file, and of the core."""
     file = getattr(sys.modules.get(function.__module__), "__file__", None)
-    # What people type at a prompt is in no file.
+    # A function that people type at a prompt is in no file.
     module = b"" if file is None or not Path(file).is_file() else read_bytes(Path(file))
     return hashlib.sha256(hashlib.sha256(module).digest() + _core_sha256()).hexdigest()
 

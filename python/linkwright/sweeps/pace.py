@@ -76,7 +76,7 @@ class Forecast:
 
 
 def spoken(seconds: float) -> str:
-    """A span as people say it, in the two largest units that matter.
+    """Writes a span as people say it, in the two largest units that matter.
 
     Args:
         seconds: Its length.

@@ -1,7 +1,7 @@
-"""One run, as a worker performs it: parameters as JSON in, the result as JSON out.
+"""Performs one run in a worker: takes parameters as JSON, and returns the result as JSON.
 
-What a run raises comes back as data. An exception need not survive pickling, and one that does not
-would look as if its worker were lost.
+An error that a run raises comes back as data. An exception need not survive pickling. One that does
+not would look as if its worker were lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Failure", "Outcome", "perform"]
 
 @dataclass(frozen=True)
 class Failure:
-    """What a run raised.
+    """Holds the error that a run raised.
 
     Attributes:
         message: The exception's name and text, in one line.
@@ -33,7 +33,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended.
+    """Says how a run ended.
 
     Attributes:
         result: Its result as JSON; empty if it failed.

@@ -1,8 +1,8 @@
 """How independent runs scale with the number of workers: `python -m linkwright.sweeps.scaling`.
 
 The runs are simulations of MAPA's mix of jobs. Each round performs them by one worker and at once
-by several, so that both meet the same load of the computer; the workers are there before the
-clock starts.
+by several, so that both meet the same load of the computer. The workers are there before the clock
+starts.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Round:
 
     @property
     def alone_share(self) -> float:
-        """How much of a processor the one worker got."""
+        """Says how much of a processor the one worker got."""
         return self.alone_cpu_seconds / self.alone_seconds
 
     @property
     def together_share(self) -> float:
-        """How much of a processor each of several workers got."""
+        """Says how much of a processor each of several workers got."""
         return self.together_cpu_seconds / self.together_seconds / self.workers
 
 

@@ -68,7 +68,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What a sweep gave.
+    """Holds the results of a sweep.
 
     Attributes:
         results: The result of each run, in the order of the runs.
@@ -204,8 +204,8 @@ class _Course:
             for future in [future for future in self._under_way if future in done]:
                 whole &= self._collect(future)
             self._pace.show(len(self._finished))
-        # Those that ended before the pool broke are done, and the others went with it, of which
-        # an executor tells them one after the other.
+        # Runs that ended before the pool broke are done. The others went with it, and an executor
+        # tells of them one after the other.
         wait(self._under_way, INTERVAL)
         for future in list(self._under_way):
             if future.done():

@@ -44,7 +44,7 @@ PATIENCE = 10
 
 @dataclass(frozen=True)
 class Pool:
-    """An open executor.
+    """Is an open executor.
 
     Attributes:
         executor: It.
@@ -60,7 +60,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Workers:
-    """What performs the runs of a sweep.
+    """Performs the runs of a sweep.
 
     Attributes:
         open: Opens an executor, and closes it when its block ends: after the runs under way if the
@@ -89,7 +89,7 @@ def local_processes(count: int | None = None) -> Workers:
     @contextmanager
     def opened() -> Iterator[Pool]:
         context = get_context("spawn")
-        # Only this process holds the writing end: when it is closed or dies, the workers read an
+        # Only this process holds the writing end. When it is closed or dies, the workers read an
         # end of file and leave, even from the midst of a run.
         reader, writer = context.Pipe(duplex=False)
         executor = ProcessPoolExecutor(

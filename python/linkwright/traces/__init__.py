@@ -1,13 +1,13 @@
 """Programs as traces of MPI programs: OTF2 archives, for tools that read them.
 
-The archive is what a recorder would have written if the program had run on a machine whose
-messages take no time: computation takes its time, and MPI calls take none. Reading it back gives
-the program again (see `Program.from_otf2`), but for computations in a row, which become one.
+The archive is the one that a recorder would have written on a machine whose messages take no time.
+Computation takes its time, and MPI calls take none. Reading it back gives the program again (see
+`Program.from_otf2`), but for computations in a row, which become one.
 
 A location of a trace is one thread, which does one thing after another. Operations are therefore
-written in their order, and whatever one waits for is waited for just before it: of a program
-whose computations and messages overlap without such an order, as GOAL can say it, one order is
-kept. What a rank has not waited for at its end is waited for there.
+written in their order. If an operation waits for something, the wait is written just before it.
+Computations and messages of a program may overlap without such an order, as GOAL can say it. Then
+one order is kept. All that a rank has not waited for at its end is waited for there.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class ArchiveWriter:
         library.Archive_Close(archive)
 
     def region_names(self, records: Sequence[Sequence[Record]]) -> list[str]:
-        """The regions of the program, and what else the records enter."""
+        """Returns the regions of the program, and other regions that the records enter."""
         entered = (
             event.fields[0]
             for events in records
@@ -120,7 +120,7 @@ class ArchiveWriter:
         getattr(self.library, f"GlobalDefWriter_Write{what}")(self.definitions, *fields)
 
     def string(self, text: str) -> int:
-        """The id of a text."""
+        """Returns the id of a text."""
         if text not in self.strings:
             self.strings[text] = len(self.strings)
             self.define("String", self.strings[text], text)
@@ -147,7 +147,7 @@ class ArchiveWriter:
         self.library.Archive_CloseGlobalDefWriter(archive, self.definitions)
 
     def define_region(self, region: int, name: str) -> None:
-        """Defines a region: a call of MPI by its name, or else one of the program's author."""
+        """Defines a region as the call of MPI with its name, or as the author's own."""
         enums, text, none = self.enums, self.string(name), self.string("")
         mpi = name.startswith("MPI_") and name not in self.program.regions
         paradigm = enums.Paradigm.MPI if mpi else enums.Paradigm.USER
@@ -156,7 +156,7 @@ class ArchiveWriter:
         self.define("Region", region, text, text, none, role, paradigm, flag, none, 0, 0)
 
     def define_communicators(self) -> None:
-        """Defines the groups of ranks and their communicators."""
+        """Defines the groups of ranks and their communicators, which both have ids."""
         enums = self.enums
         mpi, none, kinds = enums.Paradigm.MPI, enums.GroupFlag.NONE, enums.GroupType
         everyone = list(range(self.program.ranks))

@@ -1,4 +1,4 @@
-"""What a recorder would write down for a rank."""
+"""Writes the events of a rank as a recorder would write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkwright.network import Program
 
 __all__ = ["LOOPS", "NO_ROOT", "Record", "records_of"]
 
-# What readers take for the region of a main loop, the first that is there; TraceR knows one.
+# Readers take the first of these that is there for the region of a main loop; TraceR knows one.
 LOOPS = ("TRACER_Loop", "main_loop")
 # OTF2's number for a collective without a root.
 NO_ROOT = 2**32 - 1
@@ -35,7 +35,7 @@ Row = Mapping[str, Any]
 
 
 class Record(NamedTuple):
-    """An event: its time in picoseconds, its name in OTF2's library, and its fields.
+    """Describes an event: its time in picoseconds, its name in OTF2's library, and its fields.
 
     The region of an entry or an exit, a collective, and a state are given by name.
     """
@@ -46,7 +46,7 @@ class Record(NamedTuple):
 
 
 def bytes_of(collective: str, size: int, ranks: int, place: int, root: bool) -> tuple[int, int]:
-    """What Score-P records as sent and received: bytes to and from each peer, itself included."""
+    """Returns the bytes that Score-P records as sent to and received from each peer and itself."""
     everything = size * ranks
     at_root = everything if root else 0
     match collective:
@@ -124,7 +124,7 @@ class RankRecords:
                 self.start(index, row)
 
     def blocks(self, index: int) -> bool:
-        """Whether the next operation waits for this one as for a blocking call."""
+        """Says whether the next operation waits for this one as for a blocking call."""
         if index + 1 == len(self.rows):
             return True
         following = self.rows[index + 1]
@@ -184,7 +184,7 @@ class RankRecords:
         self.add("Leave", "MPI_Waitall")
 
     def message(self, index: int, row: Row) -> tuple[int, int, int, int]:
-        """The other end, the communicator, the tag and the length."""
+        """Returns the other end, the communicator, the tag and the length."""
         if row["peer"] is None or row["tag"] is None:
             raise SimulationError(
                 f"operation {index} of rank {self.rank} receives from any sender or with any tag, "
@@ -196,7 +196,7 @@ class RankRecords:
         return peer, communicator, row["tag"], row["size"]
 
     def part(self, row: Row) -> tuple[int, int, int, int]:
-        """The communicator, the root, and what is sent and received."""
+        """Returns the communicator, the root, and the bytes that are sent and received."""
         communicator = row["communicator"]
         places = self.places[communicator]
         root = NO_ROOT if row["peer"] is None else places[row["peer"]]
@@ -206,7 +206,7 @@ class RankRecords:
 
 
 def records_of(program: Program, rank: int) -> list[Record]:
-    """The events of a rank, by rising time.
+    """Returns the events of a rank, by rising time.
 
     Raises:
         SimulationError: If the rank receives from any sender, or with any tag.

@@ -150,7 +150,7 @@ impl RoutedGraph {
 }
 
 /// Returns trees from `root` to all of `0..vertices` over arcs (from, to, capacity). Together they
-/// reach at least 1 - `epsilon` of the most that any can, which is the least maximum flow from the
+/// reach at least 1 - `epsilon` of the most that any can. That is the least maximum flow from the
 /// root to a vertex (Edmonds). It works as [`RoutedGraph::pack`], for links that nobody shares.
 #[must_use]
 pub fn pack_by_multiplicative_weights(

@@ -4,8 +4,8 @@
 //! add up to the graph's strength at most (see [`super::partition`]; Nash-Williams, Tutte). A
 //! packing here always reaches it, exactly, in fractions. Peeling ([`peel`]) in many seeded orders
 //! finds the trees. The search also takes some trees of the best packing out and splits again the
-//! capacity that they leave, in the manner of a large neighbourhood search. It does not promise the
-//! smallest number of trees.
+//! capacity that they leave. This is the manner of a large neighbourhood search. It does not
+//! promise the smallest number of trees.
 
 mod peel;
 mod room;

@@ -1,4 +1,4 @@
-//! Rewrites the errors of serde's readers in words that name the remedy.
+//! Tells the errors of serde's readers in words that name the remedy.
 //!
 //! Types of Rust mean nothing to the author of the file. A number outside `u32` is told with the
 //! range, an unknown name with the nearest. Text of another layer is left as it is.

@@ -1,5 +1,4 @@
-//! Drives a simulation: one clock, one loop, events in time order, random numbers, progress. It
-//! keeps the time.
+//! Runs a simulation: one clock, one loop, events in time order, random numbers, progress.
 //!
 //! The engine knows nothing of the things that it simulates. Anything that lives in simulated time
 //! is a [`Model`]: a handler of its own events, which asks a [`Scheduler`] for more. An [`Engine`]

@@ -91,7 +91,8 @@ impl<'h, E: Copy> Engine<'h, E> {
     ///
     /// # Errors
     /// Fails with the cause that ends the run. This is the model's own error, an event in the past
-    /// or beyond 213 days, the hook, or work that the watchdog finds undone at the end.
+    /// or beyond 213 days, or the hook. It may also be work that the watchdog finds undone at the
+    /// end.
     pub fn run<M: Model<Event = E>>(&mut self, model: &mut M) -> Result<(), M::Error> {
         self.check()?;
         while self.go_on(model)? {}

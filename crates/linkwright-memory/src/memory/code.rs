@@ -22,8 +22,8 @@ use crate::engine::Scheduler;
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bytes, Picoseconds};
 
-/// Aligns code to multiples of this many bytes, the length of the header before it (LLVM, "User
-/// Guide for AMDGPU Backend": `amd_kernel_code_t`).
+/// Gives the alignment of code in bytes. Code starts at multiples of it, as the header before it is
+/// this long (LLVM, "User Guide for AMDGPU Backend": `amd_kernel_code_t`).
 const ALIGNMENT: u64 = 256;
 
 /// Places the code of a launch's kernel.

@@ -16,8 +16,8 @@ pub(super) fn entries(hierarchy: &Hierarchy) -> u64 {
 }
 
 /// Gives one row for each kind of message, with its bytes and how many of them are the protocol's.
-/// Further rows hold the bytes that an L1, a bank of L2, all caches' clocks of a GPU, and the
-/// timestamp storage units keep for a GPU. A system that is not coherent has none of these.
+/// Further rows hold the bytes kept for a GPU by an L1, a bank of L2, all caches' clocks and the
+/// timestamp storage units. A system that is not coherent has none of these.
 ///
 /// Where what is kept grows with what is shared, as in a directory, those rows are left out.
 #[must_use]

@@ -1,4 +1,4 @@
-//! What the driver does around kernels: copies, launches, and caches emptied between them.
+//! Plays the driver's part around kernels: copies, launches, and caches emptied between them.
 
 use super::address::{AddressMap, LINE};
 use super::error::GpuRunError;
@@ -9,7 +9,7 @@ use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-/// A step of a run.
+/// Names a step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriverStep {
     /// A buffer is copied to the GPUs.
@@ -22,7 +22,7 @@ pub enum DriverStep {
     CopyOut(usize),
 }
 
-/// The steps of a run, one after another.
+/// Lists the steps of a run, one after another.
 #[derive(Debug)]
 pub(super) struct Phases {
     steps: Vec<DriverStep>,
@@ -30,15 +30,15 @@ pub(super) struct Phases {
     at: usize,
     began: Option<Picoseconds>,
     ended: bool,
-    /// How long each step took.
+    /// Says how long each step took.
     times: Vec<Picoseconds>,
     /// The launch that runs, or ran last.
     launch: usize,
     /// Lines on their way from second levels to memory that nobody waits for.
     write_backs: u64,
-    /// Whether the step waits for them.
+    /// Says whether the step waits for them.
     waits_for_write_backs: bool,
-    /// Parts of a copy under way.
+    /// Counts the parts of a copy under way.
     copies: u64,
 }
 
@@ -98,7 +98,7 @@ impl Phases {
         ends
     }
 
-    /// The steps, each with how long it took.
+    /// Lists the steps, each with how long it took.
     pub(super) fn timed(&self) -> impl Iterator<Item = (DriverStep, Picoseconds)> {
         self.steps.iter().copied().zip(self.times.iter().copied())
     }
@@ -151,7 +151,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         scheduler.schedule_in(span, Event::Phase);
     }
 
-    /// What a step's end does to caches. Whether anything is on its way to memory for it.
+    /// Empties caches as a step's end demands. Says whether anything is on its way to memory for
+    /// it.
     fn empty_caches(&mut self, scheduler: &mut impl Scheduler<Event>) -> bool {
         let step = self.phases.steps[self.phases.at];
         let flush = match step {

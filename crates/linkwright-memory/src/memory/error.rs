@@ -27,25 +27,25 @@ pub enum GpuRunError {
     /// A model of GPU whose inside is not known.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The clock, or the caller, ended the run.
+    /// Tells that the clock, or the caller, has ended the run.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// Wavefronts that wait for what never comes.
     Stuck {
-        /// The kernel.
+        /// Names the kernel.
         kernel: String,
-        /// How many wait.
+        /// Counts those that wait.
         wavefronts: usize,
-        /// The first of them, and what each waits for.
+        /// Names the first of them, and why each waits.
         shown: String,
     },
     /// A run that takes longer than was allowed.
     TooLong {
-        /// The kernel that ran.
+        /// Names the kernel that ran.
         kernel: String,
         /// How long it was allowed to take.
         limit: Picoseconds,
-        /// The first wavefronts that have not ended, and what each waits for.
+        /// Names the first wavefronts that have not ended, and why each waits.
         shown: String,
         /// Whether its memory is coherent.
         is_coherent: bool,
@@ -81,14 +81,14 @@ pub enum GpuRunError {
     },
     /// A work-group that no compute unit has room for.
     Group {
-        /// The kernel.
+        /// Names the kernel.
         kernel: String,
-        /// What it needs, and what there is.
+        /// Names its needs, and the supply.
         needs: String,
     },
 }
 
-/// The most GPUs of a run.
+/// Limits the GPUs of a run.
 pub const MOST_GPUS: u32 = 32;
 
 /// The most bytes of a run with data, which are kept: five times the largest of a benchmark in full.

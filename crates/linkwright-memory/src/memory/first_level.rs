@@ -1,4 +1,4 @@
-//! First-level caches: what they serve, what they ask, and what comes back.
+//! Runs first-level caches: the accesses that they serve, their requests below, and the answers.
 
 use super::address::AddressMap;
 use super::cache::NONE;
@@ -90,7 +90,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// An access looks its line up. Whether it stalls, for lack of a register.
+    /// Looks an access's line up, and says whether it stalls for lack of a register.
     fn stalls_first(
         &mut self,
         index: u32,
@@ -244,7 +244,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.line_done(load, at, scheduler);
     }
 
-    /// One part less is missing of a load or store, the last of which is there at a time.
+    /// Takes one missing part off a load or store, whose last part is there at a time.
     pub(super) fn line_done(&mut self, load: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
         if let Some(ready) = self.loads.take_line(load, at) {
             if ready > scheduler.now().0 {

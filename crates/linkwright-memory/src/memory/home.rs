@@ -1,10 +1,10 @@
 //! Homes that ask caches before they serve, or are caches themselves.
 //!
-//! What it represents: a directory with an entry for each line, beside the controller of a shared
-//! memory or beside the bank of the second level that is a line's home. A home serves one request
-//! a line at a time: it asks the caches that the protocol names ([`CoherenceProtocol::before_request`]),
-//! waits for their answers ([`probing`](super::probing)), and serves. What it leaves out:
-//! directories that are full.
+//! It represents a directory with an entry for each line. This stands beside the controller of a
+//! shared memory or beside the bank of the second level that is a line's home. A home serves one
+//! request a line at a time. It asks the caches that the protocol names
+//! ([`CoherenceProtocol::before_request`]), waits for their answers ([`probing`](super::probing)),
+//! and serves. It leaves out directories that are full.
 
 use super::address::AddressMap;
 use super::cache::{Mshrs, NONE};
@@ -14,24 +14,25 @@ use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-/// What homes remember, and what they are busy with.
+/// Holds the memory of homes, and the requests that they are busy with.
 #[derive(Debug)]
 pub(super) struct Homes<P: CoherenceProtocol> {
-    /// What is known of each line.
+    /// Holds the state of each line.
     lines: Vec<P::Home>,
-    /// What each home knows of all its lines.
+    /// Holds the state that each home keeps for all its lines.
     controllers: Vec<P::Controller>,
     /// Lines that each home is busy with.
     busy: Mshrs,
-    /// What waits for a register of each.
+    /// Queues the requests that wait for a register of each.
     waiting: Vec<Fifo>,
-    /// Timestamps beside the controllers of shared memory, which serve at once.
+    /// Holds the timestamps beside the controllers of shared memory, which serve at once.
     stamps: Vec<TimestampStorageUnit<P>>,
 }
 
 impl<P: CoherenceProtocol> Homes<P> {
-    /// Homes of so many lines all together, each busy with at most `mshrs` of them; none of no
-    /// lines. `units` controllers keep timestamps, in `sets` sets of `ways` each.
+    /// Makes homes of `lines` lines all together, each busy with at most `mshrs` of them. There are
+    /// none where there are no lines. `units` controllers keep timestamps, in `sets` sets of `ways`
+    /// each.
     pub(super) fn new(
         lines: u64,
         homes: u32,
@@ -185,7 +186,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         scheduler.schedule(Picoseconds(at), Event::Arrive(index));
     }
 
-    /// What a home lacked is there.
+    /// Goes on with a home whose missing data is there.
     pub(super) fn fetched(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         self.requests.get_mut(index).is_fetch = false;
         let request = *self.requests.get(index);
@@ -210,7 +211,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.answer_from_home(index, at, scheduler);
     }
 
-    /// A request has its turn among all of its line: what the home remembers, and what it says.
+    /// Gives a request its turn among all of its line: the home updates its memory and answers.
     fn take_turn(&mut self, index: u32) {
         let request = *self.requests.get(index);
         let from = self.asker(&request);

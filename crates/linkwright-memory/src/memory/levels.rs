@@ -5,30 +5,30 @@ use super::protocol::{Access, CoherenceProtocol, Forward, Level, Lookup, Meanwhi
 use super::requests::{Fifo, Request, Requests};
 use super::statistics::CacheCounts;
 
-/// Equal caches of one level.
+/// Holds equal caches of one level.
 #[derive(Debug)]
 pub struct Caches<P: CoherenceProtocol> {
-    /// What they hold.
+    /// Holds their lines.
     pub lines: Lines<P::Line>,
-    /// What the protocol keeps for each.
+    /// Holds the protocol's state of each.
     pub states: Vec<P::Cache>,
-    /// What is under way to each.
+    /// Holds the requests that are under way to each.
     pub mshrs: Mshrs,
-    /// What waits for a register of each.
+    /// Queues the requests that wait for a register of each.
     pub waiting: Vec<Fifo>,
     /// How often a fence has emptied each.
     pub epochs: Vec<u32>,
-    /// What each has answered.
+    /// Counts the answers of each.
     pub counts: Vec<CacheCounts>,
-    /// Picoseconds to look a line up.
+    /// Takes this number of picoseconds to look a line up.
     pub directory: u64,
-    /// Picoseconds to read or write one.
+    /// Takes this number of picoseconds to read or write one.
     pub bank: u64,
     /// Whether a copy serves no reads while its line is under way.
     locks: bool,
 }
 
-/// What became of a lookup.
+/// Tells the outcome of a lookup.
 #[derive(Debug, Clone, Copy)]
 pub enum Looked<L, S> {
     /// It waits for a line under way.
@@ -46,22 +46,22 @@ pub enum Looked<L, S> {
 /// How large caches are, and how fast.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// Bytes of each.
+    /// Counts the bytes of each.
     pub size: u64,
     /// Lines that a set holds.
     pub ways: u32,
     /// Lines that may be under way.
     pub mshrs: u32,
-    /// Picoseconds to look a line up.
+    /// Takes this number of picoseconds to look a line up.
     pub directory: u64,
-    /// Picoseconds to read or write one.
+    /// Takes this number of picoseconds to read or write one.
     pub bank: u64,
     /// Whether a copy serves no reads while its line is under way.
     pub locks: bool,
 }
 
 impl<P: CoherenceProtocol> Caches<P> {
-    /// So many empty caches.
+    /// Makes `caches` empty caches.
     #[must_use]
     pub fn new(caches: u32, shape: Shape, with_data: bool) -> Self {
         let Shape { size, ways, mshrs, directory, bank, locks } = shape;
@@ -178,7 +178,7 @@ impl<P: CoherenceProtocol> Caches<P> {
         self.epochs[cache as usize] += 1;
     }
 
-    /// Picoseconds from a hit's lookup to its answer.
+    /// Returns the picoseconds from a hit's lookup to its answer.
     #[inline]
     #[must_use]
     pub fn latency(&self) -> u64 {

@@ -1,10 +1,10 @@
-//! Pages that go to the GPU that touches them: unified memory.
+//! Moves pages to the GPU that touches them, which is unified memory.
 //!
-//! What it represents: a page is on the host first, and on one GPU at a time. An access to a page
-//! that is elsewhere is a fault; the driver serves faults by batches, one after another, each after
-//! a fixed time. A page that leaves a GPU waits for the accesses that are under way to it, its
-//! second level writes back what it holds of it, and then the page crosses PCIe. What it leaves
-//! out: pages that are fetched ahead, copies to read on several GPUs, GPUs whose memory is full,
+//! A page is on the host first, and on one GPU at a time. An access to a page that is elsewhere is
+//! a fault. The driver serves faults by batches, one after another, each after a fixed time. A page
+//! that leaves a GPU waits for the accesses that are under way to it. The second level writes back
+//! the lines that it holds of the page, and then the page crosses PCIe. This leaves out pages that
+//! are fetched ahead, and copies to read on several GPUs. It leaves out GPUs whose memory is full,
 //! and the refilling of translation buffers.
 
 use std::collections::BTreeMap;
@@ -22,20 +22,20 @@ use crate::units::Picoseconds;
 enum Place {
     Host,
     Gpu(u32),
-    /// On its way from one end to another, or waiting to leave.
+    /// Is on its way from one end to another, or waits to leave.
     Leaving {
         from: u32,
         to: u32,
     },
 }
 
-/// Where all pages are, and what waits for them.
+/// Says where all pages are, and which requests wait for them.
 #[derive(Debug)]
 pub(super) struct Migration {
     places: Vec<Place>,
     /// Accesses under way to each page.
     under_way: Vec<u32>,
-    /// What waits for each page that is elsewhere.
+    /// Queues the requests for each page that is elsewhere.
     waiting: BTreeMap<u64, Vec<u32>>,
     /// Pages whose faults no batch has taken in.
     faulted: Vec<u64>,
@@ -150,7 +150,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// A page that nobody uses leaves: what caches hold of it is written back first.
+    /// Sends a page that nobody uses on its way. First, the lines that caches hold of it are
+    /// written back.
     fn send_page(&mut self, page: u64, scheduler: &mut impl Scheduler<Event>) {
         let Some(migration) = &mut self.migration else { return };
         let Place::Leaving { from, to } = migration.places[page as usize] else { return };
@@ -173,7 +174,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         scheduler.schedule(now, Event::Cross(request));
     }
 
-    /// A page is on its GPU: what waited for it there goes on, and others fault again.
+    /// Goes on with a page that is on its GPU: the requests that waited for it there go on, and
+    /// others fault again.
     pub(super) fn page_came(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let Request { line, gpu, .. } = *self.requests.get(index);
         self.requests.remove(index);

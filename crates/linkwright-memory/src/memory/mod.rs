@@ -1,9 +1,10 @@
-//! The inside of GPUs: wavefronts, caches, shared memory, and what keeps their copies in agreement.
+//! Models the inside of GPUs: wavefronts, caches, shared memory, and the protocols that keep their
+//! copies in agreement. Memory holds real data.
 //!
-//! What it represents: several GPUs that run kernels on real data, cycle by cycle, through caches
-//! and memory, under the memory systems that the MGPU-TSM dissertation compares
-//! ([`MemorySystem`]). What runs is a [`kernel`]; what a cache does with a line is decided by a
-//! [`protocol`]; [`run`] puts them on the clock.
+//! It represents several GPUs that run kernels on real data, cycle by cycle, through caches and
+//! memory. They run under the memory systems that the MGPU-TSM dissertation compares
+//! ([`MemorySystem`]). The program is a [`kernel`]. A [`protocol`] decides how a cache treats a
+//! line. [`run`] puts them on the clock.
 
 mod access_trace;
 mod address;

@@ -1,8 +1,8 @@
 //! Buffers that a kernel finds in its own GPU's memory, and those that it finds in another's.
 //!
-//! What it represents: section 1.3.2 of the MGPU-TSM dissertation, where the first of several GPUs
-//! runs a kernel ([`Distribution::First`]) and the second holds some of its buffers. What it leaves
-//! out: remote buffers in the memories of several GPUs, or one of which a part is remote.
+//! It represents section 1.3.2 of the MGPU-TSM dissertation. There the first of several GPUs runs a
+//! kernel ([`Distribution::First`]) and the second holds some of its buffers. It leaves out remote
+//! buffers in the memories of several GPUs, and buffers with only a part that is remote.
 
 use super::address::{Distribution, Pages};
 use super::error::GpuRunError;
@@ -21,14 +21,14 @@ pub enum RemoteError {
     Buffer(#[from] UnknownName),
     /// A distribution under which every GPU runs the kernel.
     Distribution {
-        /// Its name.
+        /// Gives its name.
         distribution: &'static str,
     },
-    /// No other GPU.
+    /// Tells that there is no other GPU.
     Alone,
-    /// A memory that all GPUs share, or the host's.
+    /// Tells of a memory that all GPUs share, or of the host's.
     Memory {
-        /// The memory system's name.
+        /// Names the memory system.
         memory: &'static str,
         /// Those under which each GPU has a memory.
         own: Vec<&'static str>,
@@ -97,7 +97,7 @@ impl KernelWorkload {
 /// Whether the options have room for the buffers that a workload says are remote.
 ///
 /// # Errors
-/// Why not.
+/// Says why they do not.
 pub(super) fn check(workload: &KernelWorkload, options: &GpuOptions) -> Result<(), GpuRunError> {
     if workload.buffers.iter().any(|buffer| buffer.is_remote) {
         can_be_remote(options)?;
@@ -146,7 +146,7 @@ mod tests {
     fn lines_of_remote_buffers_alone_are_remote() {
         let remote = |buffers: &[&str]| play(buffers, "rdma").instructions.remote;
         assert_eq!(remote(&[]), 0);
-        // Each line of the product is written once; tiles of 32 rows read each line of the others
+        // Each line of the product is written once. Tiles of 32 rows read each line of the others
         // as often as there are tiles, unless a first level still has it.
         assert_eq!(remote(&["c"]), LINES);
         let [a, b] = [["a"], ["b"]].map(|buffer| remote(&buffer));

@@ -1,7 +1,7 @@
-//! Probes: what homes ask of caches that hold a line, and what these answer.
+//! Sends probes: the requests of homes to caches that hold a line, and their answers.
 //!
-//! Answers of a home and its later probes go the same way in the order in which they leave, so that
-//! no probe overtakes an answer, and the asking cache need not confirm it.
+//! Answers of a home and its later probes go the same way in the order in which they leave. So no
+//! probe overtakes an answer, and the asking cache need not confirm it.
 
 use super::protocol::{CachePath, CoherenceProtocol, Probe, Probes};
 use super::requests::{Request, Stage};

@@ -1,27 +1,27 @@
-//! What is under way between caches and memory, in one slab.
+//! Holds the requests that are under way between caches and memory, in one slab.
 
 use super::cache::{NONE, copy_masked};
 use super::kernel::AtomicOperation;
 use super::protocol::{Access, Ask, Flat, Probe};
 
-/// A kind of first-level cache, by its place among them.
+/// Names a kind of first-level cache, by its place among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
-    /// That of a compute unit, by its number over all GPUs.
+    /// Stands for the cache of a compute unit, by its number over all GPUs.
     #[default]
     Vector,
-    /// One that neighbouring compute units share, for scalars.
+    /// Stands for one that neighbouring compute units share, for scalars.
     Scalar,
-    /// One that neighbouring compute units share, for code.
+    /// Stands for one that neighbouring compute units share, for code.
     Instruction,
 }
 
-/// Which first-level cache a request came from.
+/// Names the first-level cache that a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct First {
-    /// Of which kind.
+    /// Names its kind.
     pub kind: Kind,
-    /// Its number among those of all GPUs.
+    /// Gives its number among those of all GPUs.
     pub cache: u32,
 }
 
@@ -54,45 +54,45 @@ impl ServedBy {
 /// Where a request goes when it has crossed the links before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// To the bank of the second level.
+    /// Goes to the bank of the second level.
     Second,
-    /// To the home of its line.
+    /// Goes to the home of its line.
     Home,
     /// To a cache that a home asks.
     Probe(Probe),
-    /// Back from there to the home.
+    /// Goes back from there to the home.
     Probed,
-    /// To the channel of memory, from a second level beside it.
+    /// Goes to the channel of memory, from a second level beside it.
     Memory,
-    /// Back to the bank of the second level.
+    /// Goes back to the bank of the second level.
     BackAtSecond,
     /// It tells the bank of the second level that memory has what it evicted.
     Evicted,
-    /// Back to the first level.
+    /// Goes back to the first level.
     BackAtFirst,
-    /// To the GPU that touched its page.
+    /// Goes to the GPU that touched its page.
     Page,
-    /// To the end of a copy between host and memory.
+    /// Goes to the end of a copy between host and memory.
     Copied,
 }
 
 /// One access to a line, from where it started to where it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<S> {
-    /// The line, in the address space.
+    /// Names the line, in the address space.
     pub line: u64,
-    /// The line, in memory.
+    /// Names the line, in memory.
     pub physical: u64,
     /// The bytes that it reads or changes.
     pub mask: u64,
-    /// When it came to the first level, in picoseconds.
+    /// Gives the time when it came to the first level, in picoseconds.
     pub since: u64,
-    /// When it came to the second.
+    /// Gives the time when it came to the second, in picoseconds.
     pub since_second: u64,
-    /// What the protocol says beside.
+    /// Holds the protocol's stamp.
     pub stamp: S,
-    /// The load or store that it is a part of, or [`NONE`] of a line that is written back; of a
-    /// probe the request that waits for it.
+    /// Names the load or store that it is a part of, or [`NONE`] for a line that is written back.
+    /// For a probe it names the request that waits for it.
     pub load: u32,
     /// The request that waits behind it.
     pub next: u32,
@@ -104,27 +104,27 @@ pub struct Request<S> {
     pub is_passed: bool,
     /// The bank of the second level that it passes, over all GPUs.
     pub bank: u32,
-    /// The cache that it came from.
+    /// Names the cache that it came from.
     pub first: First,
-    /// Its GPU.
+    /// Names its GPU.
     pub gpu: u16,
     /// Names the farthest place that it has gone to.
     pub served: ServedBy,
-    /// What it wants.
+    /// Says why it wants the line.
     pub access: Access,
-    /// What it asks of the level that it goes to.
+    /// Names its request to the level that it goes to.
     pub ask: Ask,
-    /// What the first level asked.
+    /// Names the request of the first level.
     pub first_ask: Ask,
     /// Whether it is at memory for a home that lacks the line.
     pub is_fetch: bool,
     /// Whether the home's answer has the line's data.
     pub has_data: bool,
-    /// How many probes its home waits for.
+    /// Counts the probes that its home waits for.
     pub probes: u8,
     /// How often its first-level cache had been emptied when it asked below.
     pub epoch: u32,
-    /// What an atomic does.
+    /// Names the operation of an atomic.
     pub operation: AtomicOperation,
     /// Where it goes on the links that it crosses.
     pub stage: Stage,
@@ -132,7 +132,7 @@ pub struct Request<S> {
     pub path: u32,
     /// Channels of the path that are crossed.
     pub crossed: u8,
-    /// How many bytes cross them.
+    /// Counts the bytes that cross them.
     pub bytes: u32,
 }
 
@@ -180,12 +180,12 @@ impl<S: Flat> Request<S> {
     }
 }
 
-/// The bytes that go with a request.
+/// Holds the bytes that go with a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Payload {
-    /// What it writes, or an atomic's operands.
+    /// Holds the bytes that it writes, or an atomic's operands.
     pub write: [u8; 64],
-    /// What the level below answered.
+    /// Holds the answer of the level below.
     pub answer: [u8; 64],
 }
 
@@ -224,7 +224,7 @@ impl<S: Flat> Requests<S> {
         self.free.push(index);
     }
 
-    /// A request.
+    /// Returns a request.
     #[inline]
     #[must_use]
     pub fn get(&self, index: u32) -> &Request<S> {
@@ -250,14 +250,15 @@ impl<S: Flat> Requests<S> {
         self.payloads.as_mut().map(|payloads| &mut payloads[index as usize])
     }
 
-    /// What a request writes, where the run has data.
+    /// Returns the bytes that a request writes, where the run has data.
     #[inline]
     #[must_use]
     pub fn written(&self, index: u32) -> Option<&[u8; 64]> {
         self.payload(index).map(|payload| &payload.write)
     }
 
-    /// What an access that waits for a whole line gets: the answer, with its own bytes in it.
+    /// Returns the line for an access that waits for a whole one: the answer, with its own bytes in
+    /// it.
     #[inline]
     #[must_use]
     pub fn merged(&self, index: u32) -> Option<[u8; 64]> {
@@ -326,7 +327,7 @@ impl Fifo {
     }
 }
 
-/// The words of a line after an atomic operation on those of a mask.
+/// Returns the words of a line after an atomic operation on those of a mask.
 pub fn atomic<S>(before: &[u8; 64], operands: &[u8; 64], request: &Request<S>) -> [u8; 64] {
     let mut after = *before;
     for word in (0..64).step_by(4).filter(|byte| request.mask >> byte & 1 == 1) {

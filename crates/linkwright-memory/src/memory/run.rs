@@ -21,31 +21,32 @@ use crate::network::wires::{Carried, Wires};
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// What a run is of, beside its workload.
+/// Holds the options of a run, beside its workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GpuOptions<'a> {
-    /// How many GPUs.
+    /// Counts the GPUs.
     pub gpus: u32,
     /// Joins the GPUs and the host, which is the last end
     /// ([`wires::between`](crate::network::wires::between)), or GPUs and a memory that they share
     /// ([`shared_of`](super::shared_of)). Their file says what joins them where absent.
     pub between: Option<&'a Wires>,
-    /// How they share memory: an entry of [`memory_systems`](super::memory_systems), or one of
+    /// Says how they share memory: an entry of [`memory_systems`](super::memory_systems), or one of
     /// one's own.
     pub memory: &'static dyn MemorySystem,
     /// Which GPU's memory holds what.
     pub distribution: Distribution,
     /// Whether kernels work on real data; timing is the same to the last bit either way.
     pub with_data: bool,
-    /// Whether wavefronts read their kernels' code, or know it.
+    /// Says whether wavefronts read their kernels' code, or know it.
     pub with_code: bool,
     /// How memory is timed.
     pub dram: DramTiming,
-    /// Of each GPU's second level to shared memory, all banks together, each way.
+    /// Gives the bandwidth of each GPU's second level to shared memory, all banks together, each
+    /// way.
     pub shared_bandwidth: Bandwidth,
     /// How long copies may be read, and the bits of a timestamp, where a protocol leases lines.
     pub leases: Leases,
-    /// A byte of which it is told who stored it last.
+    /// Names a byte. The run tells who stored it last.
     pub watched: Option<u64>,
     /// After which time a run is given up.
     pub limit: Picoseconds,
@@ -76,45 +77,46 @@ impl Default for GpuOptions<'_> {
     }
 }
 
-/// What a run has done.
+/// Holds the results of a run.
 #[derive(Debug, Clone)]
 pub struct GpuRun {
-    /// From the first copy to the last.
+    /// Measures the time from the first copy to the last.
     pub time: Picoseconds,
     /// Each step with its time: copies, kernels.
     pub steps: Vec<(DriverStep, Picoseconds)>,
-    /// One cycle.
+    /// Gives the length of one cycle.
     pub cycle: Picoseconds,
-    /// Instructions.
+    /// Counts instructions.
     pub instructions: InstructionCounts,
-    /// First-level caches of vectors, by compute unit.
+    /// Counts for first-level caches of vectors, by compute unit.
     pub vector: Vec<CacheCounts>,
-    /// First-level caches of scalars.
+    /// Counts for first-level caches of scalars.
     pub scalar: Vec<CacheCounts>,
-    /// First-level caches of instructions.
+    /// Counts for first-level caches of instructions.
     pub instruction: Vec<CacheCounts>,
-    /// Banks of the second level.
+    /// Counts for banks of the second level.
     pub second: Vec<CacheCounts>,
-    /// Channels of memory.
+    /// Counts for channels of memory.
     pub memory: Vec<MemoryCounts>,
-    /// What each link has carried, by its name.
+    /// Counts the traffic of each link, by its name.
     pub links: Vec<(String, Carried)>,
-    /// Pages that came to a GPU because it touched them.
+    /// Counts the pages that came to a GPU because it touched them.
     pub migrations: u64,
     /// The GPU, and its compute unit, that stored the byte that was watched last.
     pub stored_by: Option<(u32, u32)>,
-    /// Memory at the end, with what caches held last; none of a run without data.
+    /// Holds memory at the end, with the lines that caches held last. It is none for a run without
+    /// data.
     pub image: Option<Image>,
-    /// Events of the model.
+    /// Counts the events of the model.
     pub events: u64,
-    /// What happened when, where that was asked for.
+    /// Records when things happened, where that was asked for.
     pub timeline: Option<Timeline>,
     /// The accesses to lines, where these were asked for.
     pub accesses: Option<AccessTrace>,
 }
 
 impl GpuRun {
-    /// The sums of equal caches' counts.
+    /// Sums equal caches' counts.
     #[must_use]
     pub fn sum(counts: &[CacheCounts]) -> CacheCounts {
         counts.iter().fold(CacheCounts::default(), |sum, one| CacheCounts {
@@ -128,14 +130,14 @@ impl GpuRun {
         })
     }
 
-    /// The time of kernels alone.
+    /// Returns the time of kernels alone.
     #[must_use]
     pub fn kernel_time(&self) -> Picoseconds {
         let kernels = self.steps.iter().filter(|(step, _)| matches!(step, DriverStep::Kernel(_)));
         Picoseconds(kernels.map(|(_, time)| time.0).sum())
     }
 
-    /// The sums of all channels' counts.
+    /// Sums all channels' counts.
     #[must_use]
     pub fn memory_sum(&self) -> MemoryCounts {
         self.memory.iter().fold(MemoryCounts::default(), |sum, one| MemoryCounts {
@@ -148,11 +150,11 @@ impl GpuRun {
     }
 }
 
-/// A benchmark at a size, over pages of so many bytes, for so many GPUs, as
-/// [`Benchmark::workload`]; the hook can end that.
+/// Makes a benchmark at a size, over pages of a given number of bytes, for a number of GPUs. It
+/// works as [`Benchmark::workload`]; the hook can end it.
 ///
 /// # Errors
-/// A size that the work-groups do not divide, and what the hook ends.
+/// Refuses a size that the work-groups do not divide, and fails where the hook ends it.
 pub fn build(
     benchmark: Benchmark,
     (page, size, gpus): (Bytes, u64, u32),
@@ -167,8 +169,8 @@ pub fn build(
 /// [`KernelWorkload::check`](super::kernel::Workload::check) on the image.
 ///
 /// # Errors
-/// GPUs that cannot be, buffers that memory does not hold, kernels that never end, and what the
-/// hook ends.
+/// Refuses GPUs that cannot be, and buffers that memory does not hold. Fails for kernels that never
+/// end, and where the hook ends the run.
 pub fn run(
     hierarchy: &Hierarchy,
     workload: &KernelWorkload,
@@ -183,7 +185,7 @@ pub fn run(
 /// Begins a run whose messages another network carries, on that network's clock.
 ///
 /// # Errors
-/// As [`run`]; and memory that all GPUs share, to which no machine's links lead.
+/// Fails as [`run`] does, and for memory that all GPUs share, to which no machine's links lead.
 pub fn step<'a>(
     hierarchy: &'a Hierarchy,
     workload: &'a KernelWorkload,
@@ -291,7 +293,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             }
         }
         let mut image = self.memory.into_image();
-        // What second levels hold last is what a reader of memory would see in the end.
+        // A reader of memory would see in the end the lines that second levels hold last.
         if let Some(image) = &mut image {
             self.second.settle(image);
         }

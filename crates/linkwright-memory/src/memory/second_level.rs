@@ -1,4 +1,5 @@
-//! The second level: what its banks serve, write back and ask, and what comes back.
+//! Runs the second level: the accesses that its banks serve, their write-backs and requests, and
+//! the answers.
 
 use super::cache::{NONE, copy_masked};
 use super::evicting::EvictsForWrite;
@@ -133,7 +134,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// An access looks its line up. Whether it stalls, for lack of a register.
+    /// Looks an access's line up, and says whether it stalls for lack of a register.
     pub(super) fn stalls_second(
         &mut self,
         index: u32,
@@ -209,7 +210,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// A place in a bank for a line; what was there is written back if memory lacks it.
+    /// Makes a place in a bank for a line. The old line is written back if memory lacks it.
     pub(super) fn make_room(
         &mut self,
         bank: u32,

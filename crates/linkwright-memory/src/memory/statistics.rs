@@ -1,6 +1,6 @@
-//! What is counted while a kernel runs.
+//! Holds the counts that are taken while a kernel runs.
 
-/// What a cache has answered, by lines.
+/// Counts the answers of a cache, by lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheCounts {
     /// Accesses that a copy here served.
@@ -15,11 +15,11 @@ pub struct CacheCounts {
     pub write_backs: u64,
     /// Accesses that were answered, and how long that took all together, in picoseconds.
     pub answered: u64,
-    /// The sum of their times.
+    /// Sums their times.
     pub time: u64,
 }
 
-/// What a channel of memory has served, by lines.
+/// Counts the accesses that a channel of memory has served, by lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryCounts {
     /// Lines read for caches.
@@ -34,10 +34,10 @@ pub struct MemoryCounts {
     pub timestamp_evictions: u64,
 }
 
-/// What wavefronts have done.
+/// Counts the operations of wavefronts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InstructionCounts {
-    /// Instructions of wavefronts.
+    /// Counts the instructions of wavefronts.
     pub instructions: u64,
     /// Accesses to lines of other GPUs' memory.
     pub remote: u64,

@@ -34,7 +34,7 @@ pub trait SteppedRun {
     /// Says what waits for what never comes.
     ///
     /// # Errors
-    /// Wavefronts that wait for ever.
+    /// Fails for wavefronts that wait for ever.
     fn at_rest(&self) -> Result<(), GpuRunError>;
 
     /// Gives what the run has done.

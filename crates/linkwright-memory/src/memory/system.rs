@@ -1,9 +1,10 @@
-//! Several GPUs with caches and memory, as one model of events.
+//! Holds several GPUs with caches and memory, as one model of events.
 //!
-//! What it represents: wavefronts on compute units run kernels, through first-level caches of
-//! vectors, scalars and instructions, a second level by banks, and channels of memory; PCIe, a machine's
-//! links or a switch of shared memory join the GPUs. A [`CoherenceProtocol`] decides what each cache and home does with a line; time,
-//! queues and data are here. What it leaves out: the LDS's bank conflicts, and what a work-group's registers keep from running beside others.
+//! Wavefronts on compute units run kernels. They go through first-level caches of vectors, scalars
+//! and instructions, a second level by banks, and channels of memory. PCIe, a machine's links or a
+//! switch of shared memory join the GPUs. A [`CoherenceProtocol`] decides how each cache and home
+//! treats a line; time, queues and data are here. The model leaves out the LDS's bank conflicts. It
+//! also leaves out that a work-group's registers may keep others from running beside it.
 
 use super::access_trace::AccessTrace;
 use super::address::{AddressMap, LINE, Pages};
@@ -32,12 +33,12 @@ use crate::engine::{Model, Scheduler};
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bytes, Picoseconds};
 
-/// What is to happen in GPUs.
+/// Names the next events in GPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
     /// A wavefront goes on.
     Resume(u32),
-    /// A wavefront issues the next line of its access.
+    /// Lets a wavefront issue the next line of its access.
     Issue(u32),
     /// A buffer has a page that it lacked.
     Translated { buffer: u32, page: u64 },
@@ -45,7 +46,7 @@ pub(super) enum Event {
     TranslatedOne(u32),
     /// The driver has taken in the faults of pages.
     Faults,
-    /// A request crosses its next link.
+    /// Sends a request over its next link.
     Cross(u32),
     /// A request is where it goes.
     Arrive(u32),
@@ -63,34 +64,34 @@ pub(super) enum Event {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     pub gpus: u32,
-    /// Compute units of a GPU.
+    /// Counts the compute units of a GPU.
     pub units: u32,
-    /// Vector units of a compute unit.
+    /// Counts the vector units of a compute unit.
     pub simds: u32,
-    /// Scalar caches of a GPU.
+    /// Counts the scalar caches of a GPU.
     pub scalars: u32,
-    /// Instruction caches of a GPU.
+    /// Counts the instruction caches of a GPU.
     pub instructions: u32,
-    /// Banks of a GPU's second level.
+    /// Counts the banks of a GPU's second level.
     pub banks: u32,
-    /// Translation buffers of a GPU, and those of them for vectors.
+    /// Counts the translation buffers of a GPU, and those of them for vectors.
     pub buffers: u32,
     pub vector_buffers: u32,
-    /// Picoseconds of a cycle.
+    /// Counts the picoseconds of a cycle.
     pub cycle: u64,
-    /// Picoseconds from the first level to the second.
+    /// Counts the picoseconds from the first level to the second.
     pub crossbar: u64,
 }
 
 impl Counts {
-    /// The scalar cache of a compute unit.
+    /// Returns the scalar cache of a compute unit.
     #[inline]
     pub(super) fn scalar_cache(&self, unit: u32) -> u32 {
         let (gpu, within) = (unit / self.units, unit % self.units);
         gpu * self.scalars + within * self.scalars / self.units
     }
 
-    /// The instruction cache of a compute unit.
+    /// Returns the instruction cache of a compute unit.
     #[inline]
     pub(super) fn instruction_cache(&self, unit: u32) -> u32 {
         let (gpu, within) = (unit / self.units, unit % self.units);
@@ -116,7 +117,7 @@ impl Counts {
     }
 }
 
-/// The model: see the [module](self).
+/// Holds the model: see the [module](self).
 ///
 /// The run's inputs come first, and never change. Then each state has an owner, whose file alone
 /// knows its inside.
@@ -151,7 +152,7 @@ pub(super) struct Gpus<'w, P: CoherenceProtocol> {
 }
 
 impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
-    /// GPUs at rest, with places for a workload's buffers in their memory.
+    /// Makes GPUs at rest, with places for a workload's buffers in their memory.
     ///
     /// # Errors
     /// Buffers that the memory does not hold.

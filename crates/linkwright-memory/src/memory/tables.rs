@@ -1,4 +1,4 @@
-//! What a run of GPUs has done, as columns.
+//! Gives the results of a run of GPUs as columns.
 
 use super::access_trace::AccessRecord;
 use super::address::LINE;
@@ -15,8 +15,8 @@ use crate::diagnostic::Named;
 use crate::table::Table;
 use crate::units::{Bytes, Picoseconds};
 
-/// One row for each benchmark: its name, what it does, what its size counts and is a multiple of,
-/// a size that runs within seconds, and that of Table 3.2's footprint.
+/// Gives one row for each benchmark: its name, its work, and the unit and multiple of its size. Two
+/// further columns give a size that runs within seconds, and the size of Table 3.2's footprint.
 #[must_use]
 pub fn benchmarks() -> Table {
     let all: Vec<(&str, Benchmark)> = Benchmark::NAMED.to_vec();
@@ -35,7 +35,8 @@ pub fn benchmarks() -> Table {
         .with("full_size", "", number(Benchmark::full_size))
 }
 
-/// One row for each step of a run, in order: what it was, of which buffer or kernel, how long.
+/// Gives one row for each step of a run, in order: its kind, its buffer or kernel, and how long it
+/// took.
 #[must_use]
 pub fn steps(workload: &KernelWorkload, run: &GpuRun) -> Table {
     let told = |step: &DriverStep| match *step {
@@ -52,8 +53,8 @@ pub fn steps(workload: &KernelWorkload, run: &GpuRun) -> Table {
         .with("time", "s", times.collect::<Vec<_>>())
 }
 
-/// One row for each cache: its kind, GPU and number there, and what it has answered, by lines; the
-/// latency is the mean of so many answers, and no number where there are none.
+/// Gives one row for each cache: its kind, GPU and number there, and its answers, by lines. The
+/// latency is the mean over the answers, and no number where there are none.
 #[must_use]
 pub fn caches(run: &GpuRun, gpus: u32) -> Table {
     let kinds = [
@@ -92,9 +93,9 @@ pub fn caches(run: &GpuRun, gpus: u32) -> Table {
         .with("latency", "s", all.iter().map(latency).collect::<Vec<_>>())
 }
 
-/// One row for each channel of memory: the GPU whose it is, or none where all share it, and lines
-/// read and written, for caches and by copies to and from the host; timestamps forgotten for lack of
-/// room.
+/// Gives one row for each channel of memory. It names the GPU whose it is, or none where all share
+/// it. It counts lines read and written, for caches and by copies to and from the host, and
+/// timestamps forgotten for lack of room.
 #[must_use]
 pub fn memory(run: &GpuRun, gpus: u32) -> Table {
     let banks = (run.second.len() / gpus as usize).max(1);
@@ -119,9 +120,9 @@ pub fn memory(run: &GpuRun, gpus: u32) -> Table {
         .with("timestamp_evictions", "", column(|counts| counts.timestamp_evictions))
 }
 
-/// One row for each link between caches, GPUs and memory that carried something: messages, bytes
-/// without what the link adds, the share of the run for which it was busy, and how long a message
-/// waited for those before it, at most.
+/// Gives one row for each link between caches, GPUs and memory that carried something. It counts
+/// messages, and bytes without those that the link adds. It gives the share of the run for which
+/// the link was busy, and how long a message waited for those before it, at most.
 #[must_use]
 pub fn links(run: &GpuRun) -> Table {
     let used: Vec<_> = run.links.iter().filter(|(_, carried)| carried.messages > 0).collect();
@@ -142,8 +143,9 @@ pub fn links(run: &GpuRun) -> Table {
         )
 }
 
-/// One row for each work-group that a run's timeline holds, in the order in which they ended: its
-/// kernel, its number in the launch, where it ran, and from when to when. Empty without a timeline.
+/// Gives one row for each work-group that a run's timeline holds, in the order in which they ended.
+/// It holds the kernel, the number in the launch, where it ran, and from when to when. It is empty
+/// without a timeline.
 #[must_use]
 pub fn groups(workload: &KernelWorkload, run: &GpuRun, gpus: u32) -> Table {
     let spans = run.timeline.as_ref().map_or(&[][..], |timeline| &timeline.groups);
@@ -163,11 +165,12 @@ pub fn groups(workload: &KernelWorkload, run: &GpuRun, gpus: u32) -> Table {
         .with("end", "s", time(|span| span.end))
 }
 
-/// One row for each interval of a run's timeline and each link and memory that did something in
-/// the run, interval by interval: what it is, from when, and how much. Empty without a timeline.
+/// Gives one row for each interval of a run's timeline and each link and memory that was active in
+/// the run. The rows go interval by interval: the name, from when, and how much. It is empty
+/// without a timeline.
 ///
-/// A link has the share of the interval for which it was busy, a memory what caches read and wrote
-/// in bytes a second, as their requests came.
+/// For a link it gives the share of the interval for which it was busy. For a memory it gives the
+/// reads and writes of caches in bytes a second, as their requests came.
 #[must_use]
 pub fn samples(run: &GpuRun, gpus: u32) -> Table {
     let Some(timeline) = &run.timeline else { return sample_columns(Vec::new()) };
@@ -230,8 +233,8 @@ pub fn litmus_tests() -> Table {
         .with("addresses", "", number(|litmus| litmus.addresses.into()))
 }
 
-/// One row for each outcome of a litmus test: what the wavefronts have read, how that is judged,
-/// from how many seeds it came, and the first of these.
+/// Gives one row for each outcome of a litmus test: the values that the wavefronts have read, and
+/// how that is judged. It counts the seeds that it came from, and names the first of these.
 #[must_use]
 pub fn litmus(litmus: &Litmus, found: &[Observed]) -> Table {
     let number = |of: fn(&Observed) -> u64| found.iter().map(of).collect::<Vec<_>>();
@@ -246,7 +249,7 @@ pub fn litmus(litmus: &Litmus, found: &[Observed]) -> Table {
 
 /// Gives one row for each access to a line that a run kept, in the order of their answers.
 ///
-/// `buffers` are names, addresses and sizes. `level` names the farthest place that the access went to. `hops` counts links that the answer crossed.
+/// Says which part of the system a device is.
 #[must_use]
 pub fn accesses(run: &GpuRun, buffers: &[(String, u64, Bytes)]) -> Table {
     let kept = run.accesses.as_ref().map_or(&[][..], |trace| &trace.records);

@@ -121,7 +121,7 @@ fn a_timeline_changes_no_time_and_holds_all_that_happened() {
         assert!(timeline.groups.iter().all(|span| span.start < span.end && span.end <= with.time));
         let spans = timeline.intervals() as u64 * timeline.interval.0;
         assert!(spans >= with.time.0 && spans - with.time.0 < timeline.interval.0);
-        // What links and memories did in all intervals is what they did in all.
+        // The sums of links and memories over all intervals equal their totals.
         for (number, (name, carried)) in with.links.iter().enumerate() {
             let rises: Vec<u64> = timeline.rises(number).collect();
             assert_eq!(rises.iter().sum::<u64>(), carried.busy.0, "{name}");
@@ -163,7 +163,7 @@ fn counts_are_those_of_the_open_simulator() {
         let run = play(benchmark, size, &options).unwrap();
         let sum = GpuRun::sum(&run.vector);
         assert_eq!((sum.hits + sum.merged, sum.misses), caches, "{}", benchmark.name());
-        // What scalar caches miss is remote too.
+        // The misses of scalar caches are remote too.
         let scalar = GpuRun::sum(&run.scalar).misses;
         let near = remote..=remote + scalar;
         assert!(near.contains(&run.instructions.remote), "{}", benchmark.name());
@@ -175,7 +175,7 @@ fn counts_are_those_of_the_open_simulator() {
 
 #[test]
 fn what_others_write_while_a_kernel_runs_needs_coherence() {
-    // What only its own unit writes needs none.
+    // Data that only its own unit writes needs no coherence.
     assert!(is_right(Benchmark::Xtreme1, 192, &options("tsm-wt-nc-rc")));
     let shared = [(Benchmark::Xtreme2, 192), (Benchmark::Xtreme3, 192)];
     for (benchmark, size) in shared {
@@ -213,8 +213,8 @@ fn requests_allocate_nothing() {
             let run = || run(r9_nano(), workload, &options, None).unwrap();
             allocation_counter::measure(|| drop(run())).count_total
         };
-        // One wavefront, a load after the other, each of another line: pages that fault are told
-        // one by one, and 3,072 lines have 48 more of them.
+        // One wavefront makes one load after the other, each of another line. Pages that fault are
+        // told one by one, and 3,072 lines have 48 more of them.
         let [few, many] = [1024, 4096].map(|size| allocated(&benchmark_of(Benchmark::Chase, size)));
         assert!(many - few < 150, "{name}: {few} and {many} allocations of chase");
         // Four wavefronts of each of four groups, and of each of 16: 48 wavefronts and 96 pages more,
@@ -239,7 +239,7 @@ fn a_gpu_takes_less_than_a_hundred_megabytes() {
     }
 }
 
-/// Eight wavefronts whose work-items each add to a word of their own line, turn by turn.
+/// Runs eight wavefronts whose work-items each add to a word of their own line, turn by turn.
 fn counting(turns: u32) -> KernelWorkload {
     bare((8, 1), move |wavefront| async move {
         for _ in 0..turns {
@@ -264,7 +264,8 @@ fn banks_of_memory_change_times_and_no_answers() {
             [DramTiming::Ideal, DramTiming::Hbm2].map(|dram| time(benchmark, size, dram).0 as f64);
         banked / ideal
     };
-    // A stream opens each row once and keeps it; what rows cost more than the ideal is refresh.
+    // A stream opens each row once and keeps it. So only refresh makes rows cost more than the
+    // ideal.
     assert!((0.9..1.2).contains(&ratio(Benchmark::Stream, 16_384)));
     assert!((0.8..1.5).contains(&ratio(Benchmark::MatrixTranspose, 128)));
 }
@@ -276,7 +277,7 @@ fn pages_go_to_who_touches_them() {
         let run = play(Benchmark::Stream, 4096, &options).unwrap();
         (run.migrations, run.instructions.remote)
     };
-    // Two vectors of 16 KiB, each page of which one GPU alone reads or writes.
+    // There are two vectors of 16 KiB. One GPU alone reads or writes each of their pages.
     assert_eq!(migrations("unified", 4), (8, 0));
     assert_eq!(migrations("unified", 1), (8, 0));
     assert_eq!(migrations("rdma", 1), (0, 0));
@@ -299,7 +300,7 @@ fn more_gpus_and_more_bandwidth_are_no_slower() {
     assert!(time(4, 128) < time(4, 32));
 }
 
-/// A workload of one launch, without buffers.
+/// Makes a workload of one launch, without buffers.
 fn bare<F: Future<Output = ()> + 'static>(
     shape: (u64, u32),
     kernel: impl Fn(Wavefront) -> F + 'static,

@@ -1,29 +1,30 @@
-//! What happened when in a run: work-groups on compute units, links and memory by intervals.
+//! Records when things happened in a run: work-groups on compute units, links and memory by
+//! intervals.
 //!
-//! Nothing of it is an event: what is sampled is taken down at the first event behind the end of an
-//! interval, when nothing has changed since. So a run takes the same time with it and without, and
-//! what waits for ever is still found when no event is left.
+//! Nothing of it is an event. Samples are taken down at the first event behind the end of an
+//! interval, when nothing has changed since. So a run takes the same time with it and without. A
+//! wavefront that waits for ever is still found when no event is left.
 
 use super::protocol::CoherenceProtocol;
 use super::system::Gpus;
 use crate::units::Picoseconds;
 
-/// A work-group on a compute unit.
+/// Describes a work-group on a compute unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupSpan {
-    /// Its launch.
+    /// Names its launch.
     pub launch: usize,
-    /// Its number in the launch.
+    /// Gives its number in the launch.
     pub group: u32,
-    /// Its compute unit, over all GPUs.
+    /// Names its compute unit, over all GPUs.
     pub unit: u32,
-    /// When the compute unit took it in.
+    /// Gives the time when the compute unit took it in.
     pub start: Picoseconds,
     /// When its last wavefront had ended.
     pub end: Picoseconds,
 }
 
-/// What happened when.
+/// Records when things happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
     /// The work-groups that ended first, as many as were asked for.
@@ -32,8 +33,9 @@ pub struct Timeline {
     pub group_count: u64,
     /// How long an interval is; the last may be shorter.
     pub interval: Picoseconds,
-    /// At the end of each interval, one after another: for how long each link was busy so far, in
-    /// picoseconds; then, for each memory, how many lines were read and written so far.
+    /// Holds sums at the end of each interval, one after another. First come the picoseconds for
+    /// which each link was busy so far. Then come, for each memory, the lines that were read and
+    /// written so far.
     sums: Vec<u64>,
     /// How many numbers an interval has.
     width: usize,
@@ -43,11 +45,11 @@ pub struct Timeline {
 /// More intervals than this are put together by twos.
 const MOST_INTERVALS: usize = 1024;
 
-/// Cycles of the first intervals.
+/// Counts the cycles of the first intervals.
 const FIRST_CYCLES: u64 = 64;
 
 impl Timeline {
-    /// Nothing yet, of links and memories.
+    /// Starts with nothing, for links and memories.
     fn new(most_groups: usize, cycle: u64, width: usize) -> Self {
         Self {
             groups: Vec::new(),
@@ -65,7 +67,7 @@ impl Timeline {
         self.sums.len() / self.width.max(1)
     }
 
-    /// By how much a number rose in each interval.
+    /// Returns by how much a number rose in each interval.
     pub(super) fn rises(&self, number: usize) -> impl Iterator<Item = u64> {
         let mut last = 0;
         self.sums.iter().skip(number).step_by(self.width).map(move |sum| {
@@ -115,7 +117,7 @@ impl Recorder {
 }
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
-    /// Begins with a timeline of so many work-groups.
+    /// Begins with a timeline of at most `most_groups` work-groups.
     pub(super) fn record(&mut self, most_groups: usize) {
         let memories = self.memory.counts().len() / self.counts.banks as usize;
         let links = self.links.used().carried().count();
@@ -155,7 +157,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// What was recorded of a run that ended at a time.
+    /// Returns the record of a run that ended at a time.
     pub(super) fn recorded(&mut self, end: Picoseconds) -> Option<Timeline> {
         self.sample(end);
         let Recorder { timeline, sample_at } = &self.recorder;

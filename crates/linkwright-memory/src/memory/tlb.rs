@@ -1,13 +1,13 @@
 //! Translation of addresses: two levels of buffers, and walks through the page table.
 //!
-//! What it represents: a first-level buffer keeps the pages used last; a page that it lacks is
-//! asked of the GPU's second level, and of a walk if that lacks it too. Accesses to a page that is
-//! asked for wait for it in order. What it leaves out: walks that hit caches.
+//! A first-level buffer keeps the pages used last. The GPU's second level is asked for a page that
+//! it lacks, and a walk if that lacks it too. Accesses to a page that is asked for wait for it in
+//! order. This leaves out walks that hit caches.
 
 use super::cache::{Lines, Mshrs};
 use crate::system::gpus::Hierarchy;
 
-/// The buffers of all GPUs.
+/// Holds the buffers of all GPUs.
 #[derive(Debug)]
 pub struct Translation {
     pages: usize,
@@ -38,7 +38,7 @@ pub enum Found {
 }
 
 impl Translation {
-    /// Empty buffers.
+    /// Makes empty buffers.
     #[must_use]
     pub fn new(hierarchy: &Hierarchy, gpus: u32) -> Self {
         let tlb = &hierarchy.translation;

@@ -1,4 +1,4 @@
-//! Wavefronts from operation to operation.
+//! Brings wavefronts from operation to operation.
 
 use super::compute_unit::Waits;
 use super::kernel::{Loaded, Scope, Values, WavefrontOperation};
@@ -86,7 +86,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// What a fence does to the first level, once all before it is done.
+    /// Applies a fence to the first level, once all before it is done.
     fn fence(&mut self, index: u32) {
         let Some(running) = self.wavefronts.get(index) else { return };
         if self.protocol.on_fence(Level::L1) != Flush::Nothing {
@@ -160,7 +160,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// What a wavefront waited for is done.
+    /// Goes on with a wavefront whose wait has ended.
     fn go_on(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
         let Some(running) = self.wavefronts.get_mut(wavefront) else { return };
         if let Waits::ForLoad(load) = std::mem::replace(&mut running.waits, Waits::ForItself) {

@@ -1,9 +1,10 @@
-//! The PCIe bus of servers as [connections](super::Connections) share it, by
+//! Holds the PCIe bus of servers as [connections](super::Connections) share it, by
 //! [classes](super::flow_classes).
 //!
-//! A message is a command where it keeps to the host channels of a server: a copy between a GPU and its host, or what one GPU
-//! sends to another there. What a kernel stores is none, as nobody knows how much is left of it, and goes behind all that are;
-//! so does what goes on to other servers.
+//! A message is a command where it keeps to the host channels of a server. It is a copy between a
+//! GPU and its host, or a transfer from one GPU to another there. Stores of a kernel are no
+//! command, as nobody knows how much is left of them, and go behind all commands. Messages to other
+//! servers go behind them, too.
 //!
 use std::num::NonZeroU32;
 
@@ -21,7 +22,7 @@ use crate::system::kinds::LinkKind;
 use crate::system::views::wiring::WiredId;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// A root and a virtual channel.
+/// Names a root and a virtual channel.
 type Class = (u32, u8);
 
 /// A direction of a host channel, with the classes of what its ends are sent and send, if they are GPUs.
@@ -31,17 +32,17 @@ struct OnBus {
     from_sender: Option<Class>,
 }
 
-/// What the messages over a connection are on the bus.
+/// Describes the messages over a connection on the bus.
 #[derive(Debug, Clone, Copy)]
 struct Commands {
     class: Class,
-    /// What one reaches alone.
+    /// Gives the bandwidth that one reaches alone.
     bandwidth: Bandwidth,
     /// How long its last byte is on its way.
     latency: Picoseconds,
 }
 
-/// The bus of all servers.
+/// Holds the bus of all servers.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionBus {
     channels: HostChannels,
@@ -49,12 +50,12 @@ pub(super) struct ConnectionBus {
     on_bus: Vec<Option<OnBus>>,
     /// By connection; None where nothing is a command.
     connections: Vec<Option<Commands>>,
-    /// The commands by the slots of their flows.
+    /// Holds the commands by the slots of their flows.
     pub(super) classes: FlowClasses,
 }
 
 impl ConnectionBus {
-    /// That of the routes of a whole system.
+    /// Makes the bus of the routes of a whole system.
     pub(super) fn new(
         system: &System,
         routes: &Routes<'_>,
@@ -87,7 +88,7 @@ impl ConnectionBus {
         })
     }
 
-    /// What each resource carries, and kernels take of it.
+    /// Returns the capacity of each resource, and the share that kernels take of it.
     pub(super) const fn channels(&self) -> &HostChannels {
         &self.channels
     }
@@ -97,7 +98,7 @@ impl ConnectionBus {
         self.connections.push(None);
     }
 
-    /// The next connection is opened, over which messages take so much of resources.
+    /// Opens the next connection. `uses` says how much of each resource its messages take.
     pub(super) fn open_for_messages(&mut self, uses: &[(ResourceId, f64)], latency: Picoseconds) {
         let capacities = self.channels.capacities();
         let rates = uses.iter().map(|(resource, share)| capacities[*resource].0 as f64 / share);

@@ -1,13 +1,13 @@
-//! Flows over given routes: the network of a job alone on its links.
+//! Plays flows over given routes: the network of a job alone on its links.
 //!
-//! What it represents: connections, each with the resources that it uses and the part of its data
-//! that crosses each of them; all that is under way on one is a flow, and flows share the resources
-//! max-min fairly ([`FlowNetwork`]). What was sent arrives a connection's latency after its last
-//! byte. A message that names no connection takes the ways of fewest hops of its class
-//! ([`Routes::route`]).
+//! Connections have the resources that they use, each with the part of the data that crosses it.
+//! Everything under way on one is a flow, and flows share the resources max-min fairly
+//! ([`FlowNetwork`]). Data arrives a connection's latency after its last byte was sent. A message
+//! that names no connection takes the ways of fewest hops of its class ([`Routes::route`]).
 //!
-//! What it leaves out: packets, buffers, routing (what crosses a fabric is divided over its shortest
-//! paths, [`FabricPaths`](crate::system::fabric::FabricPaths)), and turns at network interfaces.
+//! It leaves out packets, buffers, and turns at network interfaces. It leaves out routing: data
+//! that crosses a fabric is divided over its shortest paths
+//! ([`FabricPaths`](crate::system::fabric::FabricPaths)).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
@@ -28,13 +28,13 @@ use crate::system::fabric::ChannelId;
 use crate::system::views::wiring::WiredId;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// What was sent has arrived.
+/// Tells that sent data has arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     token: u64,
 }
 
-/// A connection, and what it has carried.
+/// Holds a connection, and the bytes that it has carried.
 #[derive(Debug, Clone, Copy)]
 struct Connection {
     /// Its range of the uses of all.
@@ -57,24 +57,24 @@ enum Sender {
     Library,
 }
 
-/// How many transfers used a resource.
+/// Counts the transfers that used a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransferCount {
-    /// In all.
+    /// Counts them in all.
     pub all: u64,
-    /// At one time, at most.
+    /// Counts them at one time, at most.
     pub most: u32,
     now: u32,
 }
 
-/// What a flow carries.
+/// Describes the load of a flow.
 #[derive(Debug, Clone, Copy)]
 struct Carried {
     connection: ConnectionIndex,
     token: u64,
 }
 
-/// Flows over connections; see the module for what they represent.
+/// Plays flows over connections; see the module for what they represent.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -103,7 +103,7 @@ pub struct Connections<'a> {
     flows: FlowNetwork,
     connections: Vec<Connection>,
     uses: Vec<(ResourceId, f64)>,
-    /// Those that messages without a connection of their own take.
+    /// Holds the connections that messages without one of their own take.
     found: BTreeMap<(DeviceIndex, DeviceIndex, RouteClass, Sender), ConnectionIndex>,
     /// Where the GPUs sit, if that was told.
     sites: Vec<GpuSite>,
@@ -113,7 +113,7 @@ pub struct Connections<'a> {
     shares: Option<ChannelShares>,
     /// The host channels of servers, where a PCIe bus has settings.
     bus: Option<ConnectionBus>,
-    /// What each flow carries, by its slot.
+    /// Holds the load of each flow, by its slot.
     of_flow: Vec<Carried>,
     occurred: VecDeque<Occurrence>,
     under_way: usize,
@@ -152,7 +152,7 @@ impl<'a> Connections<'a> {
         }
     }
 
-    /// With where each of its GPUs sits, by the indices of its devices.
+    /// Sets where each of its GPUs sits, by the indices of its devices.
     #[must_use]
     pub fn with_sites(self, sites: Vec<GpuSite>) -> Self {
         Self { sites, ..self }
@@ -168,8 +168,8 @@ impl<'a> Connections<'a> {
         Ok(Self { flows, bus: Some(bus), ..self })
     }
 
-    /// From now on messages without a connection of their own take these routes, over the same resources. What is under way
-    /// goes on as it began.
+    /// Sets the routes of later messages that have no connection of their own, over the same
+    /// resources. Messages under way go on as they began.
     ///
     /// # Panics
     /// If the resources are others.
@@ -251,8 +251,8 @@ impl<'a> Connections<'a> {
         }
     }
 
-    /// Opens a connection over resources of the routes, each with the part of the data, above 0 and
-    /// at most 4, that crosses it; what is sent arrives `latency` after its last byte has left.
+    /// Opens a connection over resources of the routes, each with the part of the data that crosses
+    /// it, above 0 and at most 4. Data arrives `latency` after its last byte has left.
     pub fn open(&mut self, uses: &[(ResourceId, f64)], latency: Picoseconds) -> ConnectionIndex {
         self.open_limited(uses, latency, None)
     }
@@ -296,7 +296,7 @@ impl<'a> Connections<'a> {
         (self.connections.len() - 1) as ConnectionIndex
     }
 
-    /// What a connection has been given to carry.
+    /// Returns the bytes that a connection has been given to carry.
     ///
     /// # Panics
     /// If it was not opened.
@@ -333,7 +333,8 @@ impl<'a> Connections<'a> {
         Ok(opened)
     }
 
-    /// So much begins on a connection, with how long it may take, in thousandths of its time alone.
+    /// Starts a transfer on a connection, with how long it may take, in thousandths of its time
+    /// alone.
     #[inline]
     fn start(
         &mut self,
@@ -436,7 +437,7 @@ impl Model for Connections<'_> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        // What is still under way would end beyond the last time that is counted.
+        // Transfers that are still under way would end beyond the last time that is counted.
         if self.under_way > 0 { Err(TransportError::TooLong { now }) } else { Ok(()) }
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) struct Ranges {
     /// The gaps, none beside another or behind the last run: where each begins, and how long it is.
     gaps: BTreeMap<u32, u32>,
-    /// The end of the last run.
+    /// Gives the end of the last run.
     end: u32,
 }
 

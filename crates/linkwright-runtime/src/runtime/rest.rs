@@ -1,8 +1,9 @@
-//! Jobs of which every rank computes and nothing else is under way.
+//! Finds jobs whose ranks all compute while nothing else is under way.
 //!
-//! All that such a job will do follows from what its ranks compute, how long yet, and what their programs
-//! wait for, as long as others do the same on its links. Whoever plays many like iterations can tell there that
-//! one begins as another did, and let those between pass.
+//! All that such a job will do follows from the work of its ranks, the time that it still takes,
+//! and their programs' dependencies. This holds as long as others do the same on its links. A
+//! caller that plays many like iterations can tell there that one begins as another did, and let
+//! those between pass.
 
 use crate::network::Transport;
 use crate::program::lowering::Lowering;
@@ -18,7 +19,7 @@ pub struct Rest {
     ranks: Vec<RankAtRest>,
     /// The iteration that its first rank is in, from 0.
     iteration: u32,
-    /// What each rank has done.
+    /// Holds the outcome of each rank so far.
     outcomes: Vec<RankOutcome>,
     /// How many works of processors had begun before that of each rank.
     begun: Vec<u64>,
@@ -33,7 +34,7 @@ struct RankAtRest {
     left: u64,
     /// Its works: their operations, the iterations of these as above, and their durations.
     works: Vec<(u32, i64, u64)>,
-    /// What each operation of its program waits for.
+    /// Counts the dependencies that each operation of its program waits for.
     waits: Vec<u32>,
 }
 
@@ -50,7 +51,7 @@ impl Rest {
         self.ranks.iter().zip(&self.begun).map(|(rank, begun)| (rank.left, *begun))
     }
 
-    /// The iterations from then to now.
+    /// Counts the iterations from then to now.
     #[must_use]
     pub fn iterations_since(&self, earlier: &Self) -> u32 {
         self.iteration - earlier.iteration
@@ -63,13 +64,14 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         self.shared.ranks.watch_rest();
     }
 
-    /// A job of which a rank has ended its last communication that was under way since this was asked last.
+    /// Returns a job in which a rank has ended its last communication that was under way, since
+    /// this was asked last.
     pub fn next_rested(&mut self) -> Option<u32> {
         self.shared.ranks.next_rested()
     }
 
-    /// What a job's ranks compute at a time from now until the next of them is done; None where one of them does
-    /// anything else.
+    /// Returns the work of a job's ranks from now until the next of them is done; None where one of
+    /// them does anything else.
     #[must_use]
     pub fn rest(&self, job: u32, now: Picoseconds) -> Option<Rest> {
         let places = self.shared.jobs.ranks_held(job)?;
@@ -102,8 +104,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         Some(Rest { ranks, iteration, outcomes, begun })
     }
 
-    /// Lets `times` as many iterations pass as from `earlier` to `now`, at which the job was alike, in `span`: its
-    /// ranks are then where they are now, so much later, and have done so much more. An observer does not see it.
+    /// Lets iterations pass in `span`: `times` times as many as from `earlier` to `now`, at which
+    /// the job was alike. Then its ranks are where they are now, but later, and have done more in
+    /// proportion. An observer does not see it.
     pub fn pass(
         &mut self,
         job: u32,

@@ -1,4 +1,4 @@
-//! What a person reads when nothing is left to happen, but something should have.
+//! Tells a person why nothing is left to happen, although something should have happened.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use super::call::Pending;
 
 /// Nothing is left to happen, but ranks have not ended or messages were not received.
 ///
-/// The lists hold the first few, in the order of time; the counts tell of all.
+/// Each list holds the first few, in the order of time. Its count tells of all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub struct Stalled {
-    /// When the last thing happened.
+    /// Says when the last thing happened.
     pub time: Picoseconds,
     /// How many ranks have started and not ended.
     pub ranks: usize,
@@ -30,13 +30,13 @@ pub struct Stalled {
     pub circle: Vec<Pending>,
     /// How many there are.
     pub circle_count: usize,
-    /// The eager limit, and the largest message of the circle.
+    /// Holds the eager limit, and the largest message of the circle.
     pub eager: (Bytes, Bytes),
     /// Collectives that some ranks of their communicator have not called.
     pub absences: Vec<Absence>,
     /// How many there are.
     pub absence_count: usize,
-    /// Messages that no receive took.
+    /// Lists messages that no receive took.
     pub sends: Vec<Pending>,
     /// How many there are.
     pub send_count: usize,
@@ -53,9 +53,9 @@ pub struct Stalled {
 /// A job that has arrived and does not get its GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingJob {
-    /// Its name.
+    /// Names the job that waits.
     pub job: String,
-    /// One of the GPUs.
+    /// Gives one of the GPUs.
     pub gpu: GpuIndex,
     /// The job that has it, or is to have it first.
     pub behind: String,
@@ -71,11 +71,11 @@ impl fmt::Display for WaitingJob {
 /// A collective that some ranks of a communicator have called and others have not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absence {
-    /// The job's name.
+    /// Names the job.
     pub job: String,
-    /// The communicator.
+    /// Gives the communicator.
     pub communicator: CommunicatorId,
-    /// The collective.
+    /// Names the collective.
     pub kind: CollectiveKind,
     /// How many ranks the communicator has.
     pub ranks: usize,
@@ -129,7 +129,7 @@ impl Diagnose for Stalled {
     }
 }
 
-/// What a person reads of ranks that wait, without what would work.
+/// Tells a person which ranks wait, without a remedy.
 struct Problem<'a>(&'a Stalled);
 
 impl fmt::Display for Problem<'_> {
@@ -157,7 +157,7 @@ impl fmt::Display for Problem<'_> {
             )?;
             return list(f, &self.0.circle, *circle_count);
         }
-        // What the other lists tell follows from a rank that stays away.
+        // The entries of the other lists follow from a rank that stays away.
         if *absence_count > 0 {
             write!(f, "; ")?;
             list(f, &self.0.absences, *absence_count)?;

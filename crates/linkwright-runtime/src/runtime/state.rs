@@ -20,7 +20,7 @@ use super::shared::Shared;
 use super::slab::Slab;
 use super::validate::validate;
 
-/// Jobs that run over a network.
+/// Runs jobs over a network.
 ///
 /// The transport stays the caller's, who may ask it afterwards how busy its links were.
 /// Without an observer nothing is spent on watching.
@@ -36,9 +36,9 @@ impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
     /// ([`Runtime::admit`]).
     ///
     /// # Errors
-    /// A mapping that does not fit the program or the network, or puts two of its ranks on one GPU;
-    /// a negative or infinite scale; iterations without a loop; a program whose communicators
-    /// or operations name what is not there.
+    /// Refuses a mapping that does not fit the program or the network, or puts two of its ranks on
+    /// one GPU. Refuses a negative or infinite scale, and iterations without a loop. Refuses a
+    /// program whose communicators or operations name things that are not there.
     pub fn new(
         transport: &'a mut T,
         gpus: u32,
@@ -51,10 +51,10 @@ impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
 }
 
 impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
-    /// As [`Runtime::new`], watched.
+    /// Makes a runtime as [`Runtime::new`] does, watched.
     ///
     /// # Errors
-    /// As [`Runtime::new`].
+    /// Fails as [`Runtime::new`] does.
     pub fn observed(
         transport: &'a mut T,
         gpus: u32,
@@ -110,7 +110,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
         &mut self.shared.lowering
     }
 
-    /// The network beside it, for plans that open connections.
+    /// Returns the network, and the lowering beside it, for plans that open connections.
     pub fn planning(&mut self) -> (&mut T, &mut L) {
         (self.shared.transport, &mut self.shared.lowering)
     }

@@ -13,7 +13,7 @@ use super::job::ProgramJob;
 /// [`Runtime::new`](super::Runtime::new) does.
 ///
 /// # Errors
-/// The first fault.
+/// Fails with the first fault.
 pub fn validate(job: &ProgramJob, gpus: u32) -> Result<(), RuntimeError> {
     let name = || job.name.clone();
     let ranks = job.program.ranks.len();
@@ -100,7 +100,7 @@ fn check_operations(job: &ProgramJob) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// What is wrong with an operation.
+/// Finds the fault of an operation, if it has one.
 fn problem(
     program: &Program,
     sorted: &[Vec<Rank>],
@@ -140,7 +140,7 @@ fn problem(
     Some(format!("names communicator {communicator}, which does not hold rank {absent}"))
 }
 
-/// What is wrong with a copy, whatever GPUs there are.
+/// Finds the fault of a copy, whatever GPUs there are.
 fn copy_problem(
     program: &Program,
     rank: Rank,

@@ -1,4 +1,4 @@
-//! What ranks do for a time, and what wakes them at its end.
+//! Lets ranks work for a time, and wakes them at its end.
 
 use crate::engine::Scheduler;
 use crate::network::Transport;

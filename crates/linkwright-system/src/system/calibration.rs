@@ -1,5 +1,5 @@
-//! What runs on a machine measured, which stands in the place of what its kinds of links and its GPUs'
-//! generation are known to do.
+//! Holds values that runs on a machine measured. They stand in the place of the values known for
+//! its kinds of links and its GPUs' generation.
 //!
 //! A machine's file carries it, so that whatever is asked of the machine has one answer. How it is found
 //! in a run of nccl-tests: `linkwright::collectives::calibration`.
@@ -17,7 +17,7 @@ use crate::units::{Bytes, Picoseconds};
 pub struct Millionths(u32);
 
 impl Millionths {
-    /// One.
+    /// Is one.
     pub const ONE: Self = Self(1_000_000);
 
     /// The nearest to a number; None where it is none from zero to 4,294.
@@ -26,7 +26,7 @@ impl Millionths {
         (0.0..=4_294.0).contains(&value).then(|| Self((value * 1e6).round() as u32))
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn value(self) -> f64 {
         f64::from(self.0) / 1e6
@@ -48,7 +48,7 @@ impl Serialize for Millionths {
     }
 }
 
-/// A part of a link's peak: above 0 and at most 1.
+/// Holds a part of a link's peak: above 0 and at most 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct PeakShare(Millionths);
@@ -61,7 +61,7 @@ impl PeakShare {
         (Millionths(0) < share && value <= 1.0).then_some(Self(share))
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn value(self) -> f64 {
         self.0.value()
@@ -95,7 +95,7 @@ impl Deviation {
         Millionths::of(value).map(Self)
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn value(self) -> f64 {
         self.0.value()
@@ -120,14 +120,14 @@ impl TryFrom<f64> for Deviation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LaunchProcesses {
-    /// One for each rank.
+    /// Starts one process for each rank.
     Each,
-    /// One with all GPUs of a server.
+    /// Starts one process with all GPUs of a server.
     One,
 }
 
 impl LaunchProcesses {
-    /// Its name in files.
+    /// Returns its name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ impl LaunchProcesses {
     }
 }
 
-/// What the launch of a collective's kernels was measured to take on a machine's host.
+/// Holds the measured times of the launch of a collective's kernels on a machine's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredLaunch {
@@ -147,10 +147,10 @@ pub struct MeasuredLaunch {
     /// Of a rank that is a process of its own, or of the first of a process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alone: Option<Picoseconds>,
-    /// Of each further GPU of one process.
+    /// Holds the time of each further GPU of one process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub each: Option<Picoseconds>,
-    /// Of all GPUs of one process, under NCCL up to 2.8.
+    /// Holds the time of all GPUs of one process, under NCCL up to 2.8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Picoseconds>,
 }
@@ -159,7 +159,7 @@ pub struct MeasuredLaunch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Residual {
-    /// The least of these sizes; they end where those of the next begin.
+    /// Gives the least of these sizes; they end where those of the next begin.
     pub from: Bytes,
     /// How many sizes were measured.
     pub rows: u32,
@@ -169,20 +169,21 @@ pub struct Residual {
     pub ninetieth: Deviation,
 }
 
-/// What was measured of a machine. What is absent is as its kinds of links, and the terms of its
-/// generation of GPUs, say.
+/// Holds the measurements of a machine. For an absent value, its kinds of links and the terms of
+/// its generation of GPUs hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Calibration {
-    /// The run.
+    /// Names the run.
     pub source: String,
-    /// What long transfers reach of the peak of its links, by kind.
+    /// Holds the share of the peak of its links that long transfers reach, by kind.
     pub reached: BTreeMap<LinkKind, PeakShare>,
-    /// What long reductions and multicasts in its NVSwitches reach of the peak at each GPU.
+    /// Holds the share of the peak at each GPU that long reductions and multicasts in its
+    /// NVSwitches reach.
     pub in_switch: BTreeMap<LinkKind, PeakShare>,
-    /// What a launch takes.
+    /// Holds the times of a launch.
     pub launch: MeasuredLaunch,
-    /// How far off it leaves the run's times, by size, in ascending order; sizes of which nothing was
-    /// measured have no entry.
+    /// Says how far off it leaves the run's times, by size, in ascending order. Sizes without a
+    /// measurement have no entry.
     pub residuals: Vec<Residual>,
 }
 
@@ -204,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is what is read.
+        /// A written share is read back as it was.
         #[test]
         fn shares_read_back(millionths in 1_u32..=1_000_000) {
             let share = PeakShare(Millionths(millionths));

@@ -1,4 +1,4 @@
-//! What can go wrong in this layer.
+//! Lists the failures of this layer.
 
 use thiserror::Error;
 
@@ -8,26 +8,26 @@ use crate::system::fabric::FabricError;
 use crate::system::server::ServerError;
 use crate::system::views::gpu_graph::MOST_PAIRED;
 
-/// Any failure of the system layer.
+/// Describes any failure of the system layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum SystemError {
     /// A text that no importer accepts, with its place.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// Devices and links that make no machine.
+    /// Refuses devices and links that make no machine.
     #[error(transparent)]
     Server(#[from] ServerError),
     /// A preset that does not exist.
     UnknownPreset {
-        /// The name asked for.
+        /// Holds the name asked for.
         name: String,
         /// The names that exist.
         known: String,
     },
     /// An import format that does not exist.
     UnknownFormat {
-        /// The name asked for.
+        /// Holds the name asked for.
         name: String,
         /// The names that exist.
         known: String,
@@ -47,58 +47,58 @@ pub enum SystemError {
     },
     /// Two GPUs that no path of links joins.
     NotConnected {
-        /// One GPU.
+        /// Names one GPU.
         a: String,
-        /// The other GPU.
+        /// Names the other GPU.
         b: String,
     },
     /// Two GPUs that only a network joins, where GPUs of one server are asked for.
     SeveralServers {
-        /// One GPU.
+        /// Names one GPU.
         a: String,
-        /// The other GPU.
+        /// Names the other GPU.
         b: String,
     },
     /// A machine that cannot be one server of a cluster.
     NotAServer {
-        /// The machine's name.
+        /// Names the machine.
         machine: String,
-        /// What is in the way.
+        /// Says what is in the way.
         problem: &'static str,
-        /// What would work.
+        /// Says what would work.
         remedy: &'static str,
     },
     /// A machine that lists a network which joins its servers in no way that a system can have.
     NoNetwork {
-        /// The machine's name.
+        /// Names the machine.
         machine: String,
         /// The device that is to blame.
         device: String,
-        /// What is wrong.
+        /// Says what is wrong.
         problem: &'static str,
-        /// What would work.
+        /// Says what would work.
         remedy: &'static str,
     },
-    /// Parts that make no fabric.
+    /// Refuses parts that make no fabric.
     #[error(transparent)]
     Fabric(#[from] FabricError),
     /// An abstract node that no system can have.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// A system of no server.
+    /// Refuses a system of no server.
     NoServer,
-    /// More GPUs, devices or channels than indices.
+    /// Refuses more GPUs, devices or channels than indices.
     TooManyParts,
     /// More GPUs than [`MOST_PAIRED`], where each pair is looked at.
     TooManyPairs {
         /// How many there are.
         gpus: usize,
     },
-    /// A fabric too small for its servers.
+    /// Refuses a fabric too small for its servers.
     TooFewPorts {
-        /// Ports of the fabric.
+        /// Counts the ports of the fabric.
         ports: u32,
-        /// Interfaces of all servers.
+        /// Counts the interfaces of all servers.
         nics: u32,
         /// How many interfaces have no port.
         missing: u32,

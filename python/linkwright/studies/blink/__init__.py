@@ -1,8 +1,8 @@
-"""Blink (MLSys'20): its claims on collectives, each published number beside the reproduced one.
+"""Tests Blink's claims on collectives (MLSys'20), published beside reproduced.
 
-Wang et al., "Blink: Fast and Generic Collectives for Distributed ML",
-https://arxiv.org/abs/1910.04940. Published numbers come from the data file
-`validation/blink.toml`, and what NCCL reached over PCIe from `validation/nccl-tests.csv`.
+The paper is Wang et al., "Blink: Fast and Generic Collectives for Distributed ML",
+https://arxiv.org/abs/1910.04940. Published numbers come from the data file `validation/blink.toml`,
+and NCCL's measured speeds over PCIe from `validation/nccl-tests.csv`.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def unique(preset: str) -> tuple[tuple[int, ...], ...]:
 
 
 def link_counts(machine: System) -> list[list[int]]:
-    """How many NVLinks join each pair of GPUs."""
+    """Counts the NVLinks that join each pair of GPUs."""
     return [
         [int(label[2:]) if label.startswith("NV") else 0 for label, _ in row]
         for row in machine.gpu_matrix()

@@ -1,4 +1,4 @@
-"""The study's charts."""
+"""Draws the study's charts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["speedup_by_allocation", "speedup_by_size"]
 
 
 def speedup_by_allocation(rows: Sequence[Mapping[str, Any]], title: str) -> alt.Chart:
-    """Speed-up over each baseline on every allocation, two bars each.
+    """Draws the speed-up over each baseline on every allocation, two bars each.
 
     Args:
         rows: The allocation, the baseline and the speed-up.
@@ -45,7 +45,7 @@ def speedup_by_allocation(rows: Sequence[Mapping[str, Any]], title: str) -> alt.
 
 
 def speedup_by_size(rows: Sequence[Mapping[str, Any]], title: str, subtitle: str) -> alt.Chart:
-    """Speed-up by size, a line per comparison.
+    """Draws the speed-up by size, a line per comparison.
 
     Args:
         rows: The size in bytes, the comparison and the speed-up.

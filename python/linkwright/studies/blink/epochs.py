@@ -1,4 +1,4 @@
-"""What communication costs whole steps of training on DGX-1 machines, by each planner."""
+"""Measures the cost of communication in steps of training on DGX-1 machines, by planner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _step(network: str, machine: str, gpus: int, communication: str) -> Played:
 
 
 def epochs(*, quick: bool = False, progress: Progress | None = None) -> Section:
-    """The section on steps of training.
+    """Writes the section on steps of training.
 
     Args:
         quick: Fewer networks and numbers of GPUs.

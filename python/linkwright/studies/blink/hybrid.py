@@ -1,4 +1,4 @@
-"""NVLink and PCIe at once: what the hybrid gains on a DGX-1V."""
+"""Uses NVLink and PCIe at once, and measures the gain of the hybrid on a DGX-1V."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL_REDUCE: CollectiveName = "all-reduce"
 
 
 def hybrid(progress: Progress | None = None) -> Section:
-    """The section on hybrid transfers."""
+    """Writes the section on hybrid transfers."""
     machine = System(MACHINES[0])
     every = unique(MACHINES[0])
     lowest = [tuple(range(size)) for size in SIZES]

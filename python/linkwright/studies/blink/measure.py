@@ -41,7 +41,7 @@ LARGE = 512 << 20
 
 @dataclass(frozen=True)
 class Timed:
-    """What one algorithm takes on one set of GPUs.
+    """Holds the time of one algorithm on one set of GPUs.
 
     Attributes:
         links: `nvlink`, `pcie` or `network`.
@@ -55,7 +55,7 @@ class Timed:
 
 
 def contestants() -> list[AlgorithmName]:
-    """The algorithms that pack trees into any links."""
+    """Names the algorithms that pack trees into any links."""
     apart = (ONE_HOP, THREE_PHASE, "nvls", "nvls-tree", "auto")
     others = ("nccl-", "mpi-")
     return [name for name in algorithm_names() if not name.startswith(others) and name not in apart]
@@ -94,12 +94,12 @@ def plan_for(
     size: int,
     links: LinksName = "auto",
 ) -> Schedule:
-    """A plan for data of that size."""
+    """Makes a plan for data of that size."""
     return plan(machine, gpus, collective, algorithm=algorithm, links=links, size=size)
 
 
 def maximum_and_mean(values: Sequence[float]) -> tuple[float, float]:
-    """The most, and the geometric mean."""
+    """Returns the most, and the geometric mean."""
     return max(values), geometric_mean(values)
 
 

@@ -1,4 +1,4 @@
-"""Broadcast and all-reduce on every unique allocation of a DGX-1."""
+"""Times broadcast and all-reduce on every unique allocation of a DGX-1."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ LEVEL = 0.98
 
 @dataclass(frozen=True)
 class OnAllocation:
-    """What every algorithm takes on one unique allocation."""
+    """Holds the time of every algorithm on one unique allocation."""
 
     collective: CollectiveName
     gpus: tuple[int, ...]
     found: dict[str, Timed]
 
     def speedup(self, algorithm: str, baseline: str) -> float:
-        """How many times as fast as the baseline."""
+        """Says how many times as fast it is as the baseline."""
         return self.found[baseline].seconds / self.found[algorithm].seconds
 
     def speedup_with_measured_pcie(self, algorithm: str, baseline: str, size: int = LARGE) -> float:
@@ -77,7 +77,7 @@ def one_server(
     contestants: Sequence[AlgorithmName],
     progress: Progress | None = None,
 ) -> Section:
-    """The section on one collective."""
+    """Writes the section on one collective."""
     algorithms = [*contestants, *BASELINES]
     found = {preset: play(preset, collective, algorithms, progress) for preset in MACHINES}
     first = found[MACHINES[0]]

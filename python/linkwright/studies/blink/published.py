@@ -1,4 +1,4 @@
-"""Blink's published numbers, and what others measured, from the data files of `validation/`."""
+"""Reads Blink's published numbers and others' measurements from `validation/`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Benchmark:
 
 @cache
 def published() -> dict[str, Any]:
-    """The numbers by entry: value, unit, source and remark."""
+    """Returns the numbers by entry: value, unit, source and remark."""
     return read_published(__package__)
 
 

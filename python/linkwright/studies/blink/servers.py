@@ -1,4 +1,4 @@
-"""Two servers with parts of a job: all-reduce in three phases."""
+"""Plays two servers with parts of a job: all-reduce in three phases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from linkwright.studies.tables import Cell, Section, StudyTable
 __all__ = ["two_servers"]
 
 MACHINE = "dgx1-v100"
-# What the schedulers left: the second set has no ring of NVLinks on either server.
+# The schedulers left these GPUs: the second set has no ring of NVLinks on either server.
 PLACEMENTS = {
     "lowest ids": ((0, 1, 2, 3, 4), (0, 1, 2)),
     "scattered": ((0, 1, 4, 5, 6), (1, 4, 5)),
@@ -28,7 +28,7 @@ RIVALS: tuple[AlgorithmName, ...] = (OF_ITS_TIME, RECENT, "nccl-tree")
 
 
 def two_servers(progress: Progress | None = None) -> Section:
-    """The section on a job on two servers."""
+    """Writes the section on a job on two servers."""
     server = System(MACHINE)
     rates = published()["servers"]["rates"]
     rows: list[tuple[Cell, ...]] = []

@@ -1,4 +1,4 @@
-"""All-reduce on the 16 GPUs of a DGX-2, by size."""
+"""Plays all-reduce on the 16 GPUs of a DGX-2, by size."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def played(sizes: Sequence[int], progress: Progress | None = None) -> Times:
 
 
 def switched(*, quick: bool = False, progress: Progress | None = None) -> Section:
-    """The section on the DGX-2."""
+    """Writes the section on the DGX-2."""
     times = played([size for size in SIZES if not quick or size <= QUICK_LARGEST], progress)
     drawn = [(SHOWN, rival) for rival in RIVALS]
     drawn += [(launch, RIVALS[0]) for launch in LAUNCHES if launch != SHOWN]

@@ -1,4 +1,4 @@
-"""What collectives cost data-parallel training on every unique allocation of a DGX-1V."""
+"""Measures the cost of collectives in training on every unique allocation of a DGX-1V."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUICK = 2
 
 @dataclass(frozen=True)
 class Network:
-    """A network in training.
+    """Describes a network in training.
 
     Attributes:
         name: Its name, and those of networks with the same gradients.
@@ -47,7 +47,7 @@ class Network:
 
 
 def networks() -> list[Network]:
-    """The networks of the catalogue of workloads, those of equal numbers once."""
+    """Returns the networks of the catalogue of workloads, those of equal numbers once."""
     found: dict[tuple[int, float], list[str]] = {}
     for row in pyarrow.table(workloads()).to_pylist()[:TRAINED]:
         key = row["bytes_per_iteration"], row["compute_per_iteration"]
@@ -58,7 +58,7 @@ def networks() -> list[Network]:
 def training(
     contestants: Sequence[AlgorithmName], *, quick: bool = False, progress: Progress | None = None
 ) -> Section:
-    """The section on data-parallel training."""
+    """Writes the section on data-parallel training."""
     preset = MACHINES[0]
     machine = System(preset)
     chosen = networks()[: QUICK if quick else None]

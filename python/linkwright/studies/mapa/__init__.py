@@ -1,4 +1,4 @@
-"""MAPA (SC'21): its tables and figures, each published number beside the reproduced one.
+"""Computes the tables and figures of MAPA (SC'21), each published number beside the reproduced one.
 
 Ranganath et al., "MAPA: Multi-Accelerator Pattern Allocation Policy for Multi-Tenant GPU
 Servers", https://doi.org/10.1145/3458817.3480853. Published numbers come from the data file

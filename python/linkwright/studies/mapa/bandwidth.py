@@ -1,4 +1,4 @@
-"""Figs. 13 and 18: effective bandwidth by network and policy, and what the paper says of it."""
+"""Computes Figs. 13 and 18, effective bandwidth by network and policy, and checks sentences."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SPACED_NOTES = {
 def effective_bandwidth(
     runs: Sequence[Run], spaced: Sequence[Run] = (), gap: float = 0.0
 ) -> Section:
-    """The section on one machine's figure.
+    """Writes the section on one machine's figure.
 
     Args:
         runs: The paper's mixes, all jobs waiting from the start.
@@ -90,7 +90,7 @@ def effective_bandwidth(
 
 
 def felt(runs: Sequence[Run], model: Model) -> Felt:
-    """What one seed's sensitive jobs felt under each policy."""
+    """Returns the bandwidths and times of one seed's sensitive jobs under each policy."""
     chosen = {run.policy: run for run in under_model(runs, model)}
     return Felt(
         model=model,

@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ModelPoint:
-    """A mix of links, and the effective bandwidth that two models give it, in GB/s."""
+    """Holds a mix of links, and the effective bandwidth that two models give it, in GB/s."""
 
     gpus: int
     double: int
@@ -43,7 +43,7 @@ class ModelPoint:
 
 @dataclass(frozen=True)
 class DecisionTime:
-    """How long one decision took for a job of so many GPUs on an idle machine."""
+    """Says how long one decision took for a job of `gpus` GPUs on an idle machine."""
 
     machine: str
     gpus: int
@@ -52,7 +52,7 @@ class DecisionTime:
 
 @dataclass(frozen=True)
 class LinkPoint:
-    """The bus bandwidth in GB/s of an all-reduce of so many bytes on a class of links."""
+    """Holds the bus bandwidth in GB/s of an all-reduce of a given size on a class of links."""
 
     link: str
     size: int
@@ -63,7 +63,7 @@ LINKS = {"double": "two NVLinks", "single": "one NVLink", "pcie": "PCIe"}
 
 
 def bandwidth_by_size(points: Sequence[LinkPoint], *, title: str | None = None) -> alt.Chart:
-    """Bus bandwidth of an all-reduce by size, a line for each class of links (Fig. 2a), in GB/s."""
+    """Draws the bus bandwidth in GB/s by size, a line for each class of links (Fig. 2a)."""
     rows = [
         {
             "link": LINKS[point.link],
@@ -102,7 +102,7 @@ def bandwidth_by_size(points: Sequence[LinkPoint], *, title: str | None = None) 
 def predicted_against_model(
     points: Sequence[ModelPoint], *, title: str | None = None
 ) -> alt.TopLevelMixin:
-    """Scatter of the published regression against the sound model (after Fig. 12), in GB/s."""
+    """Draws the published regression against the sound model (after Fig. 12), in GB/s."""
     rows = [asdict(point) for point in points]
     for row in rows:
         row["published"] = rounded(row["published"])
@@ -137,7 +137,7 @@ def predicted_against_model(
 
 
 def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) -> alt.Chart:
-    """Time of one decision by job size, a line per machine (Fig. 19), in milliseconds."""
+    """Draws the time of one decision by job size, a line per machine (Fig. 19), in milliseconds."""
     rows = [
         {
             "machine": point.machine,

@@ -1,7 +1,7 @@
 """Fig. 19: how long one decision takes on an idle machine, beside other programs.
 
-Wall-clock times differ from run to run and from computer to computer, so that nothing here
-enters the files of a study that must be the same each time.
+Wall-clock times differ from run to run and from computer to computer. So nothing here enters the
+files of a study that must be the same each time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MACHINES = ("summit-node", "dgx1-v100", "torus2d-16", "cubemesh-16")
 
 
 def decision_time(repeats: int, progress: Progress | None = None) -> Section:
-    """The section on Fig. 19: preserve, a sensitive job with a ring, the published model."""
+    """Writes the section on Fig. 19: preserve, a sensitive job with a ring, the published model."""
     points: list[DecisionTime] = []
     for done, name in enumerate(MACHINES, start=1):
         machine = System(name)

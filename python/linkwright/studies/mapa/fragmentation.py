@@ -1,4 +1,4 @@
-"""Fig. 4: how far below the ideal the lowest free ids leave training jobs on a DGX-1V."""
+"""Computes Fig. 4: how far below the ideal the lowest free ids leave training jobs on a DGX-1V."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def fragmentation(
 
 
 def _qualities(rows: Sequence[dict[str, float]]) -> dict[int, list[float]]:
-    """Quality by job size."""
+    """Sorts quality by job size."""
     by_size: dict[int, list[float]] = {}
     for row in rows:
         quality = row["aggregated_bandwidth"] / row["ideal_aggregated_bandwidth"]

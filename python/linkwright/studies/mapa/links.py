@@ -1,4 +1,4 @@
-"""Figs. 2 and 5: what links are worth to an all-reduce and to networks, and what networks send."""
+"""Computes Figs. 2 and 5: the worth of links, and the data that networks send."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USED = 0.5
 
 
 def pairs() -> dict[str, list[int]]:
-    """Two GPUs for each class of links, counted from zero."""
+    """Returns two GPUs for each class of links, counted from zero."""
     return {
         name: [number - 1 for number in gpus]
         for name, gpus in published()["all_reduce"]["pairs"].items()
@@ -30,7 +30,7 @@ def pairs() -> dict[str, list[int]]:
 
 
 def _bus_bandwidths(sizes: Sequence[int]) -> dict[str, list[float]]:
-    """Bus bandwidth of an all-reduce in GB/s by class of links, one for each size."""
+    """Returns the bus bandwidth of an all-reduce in GB/s by class of links, one for each size."""
     machine, release = System(MACHINE), published()["all_reduce"]["nccl"]
     return {
         name: [
@@ -41,7 +41,7 @@ def _bus_bandwidths(sizes: Sequence[int]) -> dict[str, list[float]]:
 
 
 def all_reduce_by_size() -> Section:
-    """The section on Fig. 2(a)."""
+    """Writes the section on Fig. 2(a)."""
     entry = published()["all_reduce"]
     found = _bus_bandwidths(SIZES)
     rows = [(size, *(found[name][at] for name in found)) for at, size in enumerate(SIZES)]
@@ -114,7 +114,7 @@ def _power(size: int) -> str:
 
 
 def speedup_by_link(chosen: Reading) -> Section:
-    """The section on Fig. 2(b): two GPUs on each class of links."""
+    """Writes the section on Fig. 2(b): two GPUs on each class of links."""
     entry = published()["link_speedup"]
     catalogue = {row["workload"]: row for row in pyarrow.table(workloads()).to_pylist()}
     at = {name: values[0] for name, values in _bus_bandwidths([SIZES[-1]]).items()}
@@ -169,7 +169,7 @@ def _slower(felt: Mapping[str, float], bound: float) -> str:
 
 
 def data_of_networks() -> Section:
-    """The section on Fig. 5."""
+    """Writes the section on Fig. 5."""
     calls, sizes = published()["collective_calls"], published()["data_sizes"]
     catalogue = {row["workload"]: row for row in pyarrow.table(workloads()).to_pylist()}
     rows: list[tuple[Cell, ...]] = []

@@ -1,4 +1,4 @@
-"""The job mixes that the study plays, and what their jobs felt.
+"""Plays the job mixes of the study, and reads the bandwidths that their jobs felt.
 
 The paper's list of 300 jobs is unpublished. Seed 0 stands for it; further seeds say how much
 of a result is chance.
@@ -38,7 +38,7 @@ POLICIES: tuple[PolicyName, ...] = ("baseline", "topology-aware", "greedy", "pre
 
 @dataclass(frozen=True)
 class Run:
-    """One mix under one policy, ranked by one model, with its rows at hand."""
+    """Holds one mix under one policy, ranked by one model, with its rows at hand."""
 
     machine: str
     seed: int
@@ -48,7 +48,7 @@ class Run:
     rows: Sequence[dict[str, Any]]
 
     def sensitive(self, *, one_gpu: bool = False) -> list[dict[str, Any]]:
-        """The rows of sensitive jobs, those of one GPU only where asked for."""
+        """Returns the rows of sensitive jobs, those of one GPU only where asked for."""
         smallest = 1 if one_gpu else 2
         return [row for row in self.rows if row["sensitive"] and row["gpu_count"] >= smallest]
 
@@ -61,7 +61,7 @@ def play(
     *,
     mean_interarrival: float | None = None,
 ) -> list[Run]:
-    """The paper's mix under every policy, by each seed, with preserve ranked by each model.
+    """Plays the paper's mix under every policy, by each seed, with preserve ranked by each model.
 
     The other policies never look at effective bandwidth, so that one run serves both models.
 
@@ -111,7 +111,7 @@ def under_model(runs: Sequence[Run], model: Model) -> list[Run]:
 
 
 def bandwidths(run: Run, model: Model, *, one_gpu: bool = False) -> list[float | None]:
-    """Effective bandwidths of sensitive jobs by a model, in GB/s; None for one GPU.
+    """Returns the effective bandwidths of sensitive jobs by a model, in GB/s; None for one GPU.
 
     A run that was ranked by the sound model has no values of the published one.
     """
@@ -120,7 +120,7 @@ def bandwidths(run: Run, model: Model, *, one_gpu: bool = False) -> list[float |
 
 
 def fragmentation_jobs(seed: int, count: int, chosen: Reading) -> list[Job]:
-    """Training jobs of two to five GPUs, uniform over the paper's six networks (Fig. 4)."""
+    """Returns training jobs of two to five GPUs, uniform over the paper's six networks (Fig. 4)."""
     # A fifth of a mix has one GPU; twice the number is left with enough for any seed.
     drawn = generate_jobs(seed, 2 * count, LARGEST, workloads=networks())
     return [as_read(job, chosen) for job in drawn if job.gpus > 1][:count]

@@ -59,7 +59,7 @@ class Reading:
     by_slope: bool
 
     def words(self) -> tuple[str, str, str, str, str]:
-        """What each of the five choices says, for a table."""
+        """Describes each of the five choices, for a table."""
         return (
             "six networks" if self.six_networks else "nine workloads",
             "flat" if self.flat else "as others",
@@ -90,12 +90,12 @@ def every_reading() -> list[Reading]:
 
 
 def networks() -> Sequence[WorkloadName]:
-    """The six networks of Fig. 5."""
+    """Names the six networks of Fig. 5."""
     return workload_names()[:NETWORKS]
 
 
 def jobs_of(seed: int, chosen: Reading, *, mean_interarrival: float | None = None) -> list[Job]:
-    """The paper's mix of 300 jobs in a reading.
+    """Returns the paper's mix of 300 jobs in a reading.
 
     Args:
         seed: The same seed gives the same jobs.
@@ -137,7 +137,7 @@ def _catalogue() -> dict[str, dict[str, Any]]:
 
 
 def _iteration(workload: str, chosen: Reading) -> tuple[float, int]:
-    """Seconds of computing and bytes of an iteration."""
+    """Returns the seconds of computing and the bytes of an iteration."""
     row = _catalogue()[workload]
     compute, size = row["compute_per_iteration"], row["bytes_per_iteration"]
     if chosen.by_slope and workload in networks():
@@ -147,7 +147,7 @@ def _iteration(workload: str, chosen: Reading) -> tuple[float, int]:
 
 @cache
 def speed_by_slope() -> float:
-    """What the networks' computing times are multiplied by so that VGG-16 has Fig. 2b's slope.
+    """Returns the factor on the networks' computing times that gives VGG-16 Fig. 2b's slope.
 
     Two GPUs reduce all gradients in size over bandwidth; the slope is the time on PCIe over that
     on double NVLinks. One number moves all networks: of the others no slope is published.

@@ -1,4 +1,4 @@
-"""Table 2 and Fig. 12: the published regression beside the sound model, and its faults."""
+"""Computes Table 2 and Fig. 12: the published regression beside the sound model, and its faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Links = tuple[int, int, int]
 
 
 def regression() -> Section:
-    """The section on Table 2 and Fig. 12."""
+    """Writes the section on Table 2 and Fig. 12."""
     allocator = Allocator(System(MACHINE), bandwidth_model="published", ties="published")
     points = ring_points(allocator, best_only=False)
     best = ring_points(allocator, best_only=True)
@@ -51,10 +51,10 @@ def regression() -> Section:
 
 
 def ring_points(allocator: Allocator, *, best_only: bool) -> list[ModelPoint]:
-    """Every mix of links that rings of two to five GPUs use, with both models' bandwidth.
+    """Returns every mix of links that rings of two to five GPUs use, with both models' bandwidth.
 
-    The sound model looks at the set of GPUs and not at one ring; of the sets with rings of the
-    same mix it is given the best.
+    The sound model looks at the set of GPUs and not at one ring. Of the sets with rings of the same
+    mix it is given the best.
 
     Args:
         allocator: An allocator of an idle machine.
@@ -77,7 +77,7 @@ def ring_points(allocator: Allocator, *, best_only: bool) -> list[ModelPoint]:
 
 
 def _rings(gpus: Sequence[int]) -> Iterator[list[int]]:
-    """Every order around a ring, each once: the first GPU fixed, no mirror image."""
+    """Returns every order around a ring, each once: the first GPU fixed, no mirror image."""
     first, *rest = gpus
     for order in permutations(rest):
         if order[0] <= order[-1]:
@@ -136,7 +136,7 @@ def _fault_table(points: Sequence[ModelPoint]) -> StudyTable:
 
 
 def _improvements(points: Sequence[ModelPoint]) -> list[tuple[float, float]]:
-    """Published bandwidth before and after one link of a ring became better."""
+    """Returns the published bandwidth before and after one link of a ring became better."""
     return [(before, after) for _, before, _, after in _steps(points)]
 
 

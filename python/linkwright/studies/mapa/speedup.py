@@ -1,4 +1,4 @@
-"""Table 3: speed-up of run times and throughput over the baseline, on a DGX-1V."""
+"""Computes Table 3: speed-up of run times and throughput over the baseline, on a DGX-1V."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _outcome(chosen: Reading) -> str:
 
 
 def speedup_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
-    """Table 3, published beside reproduced by the first seed."""
+    """Writes Table 3, published beside reproduced by the first seed."""
     entry = published()["speedup"]
     reproduced = _by_choice([run for run in runs if run.seed == runs[0].seed])
     rows: list[tuple[Cell, ...]] = []
@@ -113,7 +113,7 @@ def _by_choice(runs: Sequence[Run]) -> dict[tuple[str, Model], Speedup]:
 def _over_seeds(
     runs: Sequence[Run],
 ) -> dict[tuple[str, Model], list[dict[str, float]]]:
-    """The speed-ups by choice of policy and model, for each seed by their heads."""
+    """Returns the speed-ups by choice of policy and model, for each seed by their heads."""
     seeds = list(dict.fromkeys(run.seed for run in runs))
     by_seed = [_by_choice([run for run in runs if run.seed == seed]) for seed in seeds]
     choices: list[tuple[str, Model]] = [(policy, "published") for policy in POLICIES[1:]]
@@ -126,7 +126,7 @@ def _named(policy: str, model: Model) -> str:
 
 
 def headline_table(runs: Sequence[Run]) -> StudyTable:
-    """What Table 3 is quoted for, the slowest jobs and throughput, over all seeds."""
+    """Writes Table 3's quoted figures, the slowest jobs and throughput, over all seeds."""
     rows: list[tuple[Cell, ...]] = []
     for (policy, model), speedups_of in _over_seeds(runs).items():
         cells: list[Cell] = [_named(policy, model)]

@@ -1,4 +1,4 @@
-"""What the paper says of Figs. 13 and 18, as checks over what the jobs felt.
+"""Checks the paper's sentences about Figs. 13 and 18 with the bandwidths that the jobs felt.
 
 The figures are box plots without a table, so that their sentences are what can be checked.
 """
@@ -18,7 +18,7 @@ __all__ = ["STATEMENTS", "Felt", "Outcome", "Statement"]
 
 @dataclass(frozen=True)
 class Felt:
-    """What the sensitive jobs of two or more GPUs of one mix felt, by policy.
+    """Holds bandwidths and times of a mix's sensitive jobs of two or more GPUs, by policy.
 
     Attributes:
         model: The model of the bandwidths.
@@ -35,13 +35,13 @@ class Felt:
     makespan: Mapping[str, float]
 
     def five(self, policy: str) -> Quartiles:
-        """The quartiles of a policy's effective bandwidths, in GB/s."""
+        """Returns the quartiles of a policy's effective bandwidths, in GB/s."""
         return Quartiles.of(self.bandwidth[policy])
 
     def whiskers(self, policy: str) -> tuple[float, float]:
-        """The least and the most within 1.5 interquartile ranges of the box, in GB/s.
+        """Returns the least and the most within 1.5 interquartile ranges of the box, in GB/s.
 
-        Some plotting programs draw these as the ends, and what lies beyond as outliers.
+        Some plotting programs draw these as the ends, and all values beyond as outliers.
         """
         five = self.five(policy)
         reach = 1.5 * (five.upper - five.lower)
@@ -53,7 +53,7 @@ class Felt:
         return min(within), max(within)
 
     def times(self, policy: str) -> Quartiles:
-        """The quartiles of a policy's run times, in seconds."""
+        """Returns the quartiles of a policy's run times, in seconds."""
         return Quartiles.of(self.run_time[policy])
 
 
@@ -67,7 +67,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Statement:
-    """One sentence of the paper as a check.
+    """Checks one sentence of the paper.
 
     Attributes:
         machine: The preset that it speaks of.

@@ -1,4 +1,4 @@
-"""MAPA's study as a whole: what differs from run to run stands apart."""
+"""Holds MAPA's study as a whole. Results that differ from run to run stand apart."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ class MapaStudy(TimedStudy):
     reading: ReadingName
 
     def fields(self) -> dict[str, Any]:
-        """What the JSON holds, with the seeds and the reading."""
+        """Returns the fields of the JSON, with the seeds and the reading."""
         return {**super().fields(), "seeds": list(self.seeds), "reading": self.reading}

@@ -24,7 +24,7 @@ TAILS = ("upper", "maximum")
 
 @dataclass(frozen=True)
 class Gains:
-    """What a reading gives, as medians over seeds of speed-ups over the baseline.
+    """Holds the gains of a reading, as medians over seeds of speed-ups over the baseline.
 
     Attributes:
         reading: The reading.
@@ -47,7 +47,7 @@ class Gains:
 
 
 def gains_of(chosen: Reading, seeds: Sequence[int]) -> Gains:
-    """Table 3 in a reading, with policies that rank by the published model."""
+    """Computes Table 3 in a reading, with policies that rank by the published model."""
     machine = System(MACHINE)
     by_policy: dict[str, list[Speedup]] = {policy: [] for policy in COMPARED}
     for seed in seeds:

@@ -1,4 +1,4 @@
-"""Figs. 6, 11 and 16: run time against GPUs, scores of allocations and bandwidth."""
+"""Computes Figs. 6, 11 and 16: run time against GPUs, scores of allocations and bandwidth."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Each value's rank, equal values sharing the mean of theirs."""
+    """Returns each value's rank, equal values sharing the mean of theirs."""
     order = sorted(values)
     counts = {value: order.count(value) for value in set(order)}
     return [order.index(value) + (counts[value] - 1) / 2 for value in values]
 
 
 def by_gpus(chosen: Reading) -> Section:
-    """The section on Fig. 6: the best and the worst allocation, by GPUs and by iterations."""
+    """Writes the section on Fig. 6: the best and worst allocation, by GPUs and iterations."""
     machine = System(MACHINE)
     allocator = Allocator(machine)
     ends: dict[int, tuple[float, float]] = {}
@@ -170,7 +170,7 @@ def _inverted(size: int, aggregated: Sequence[float], times: Sequence[float]) ->
 
 
 def by_bandwidth(runs: Sequence[Run], chosen: Reading) -> Section:
-    """The section on Fig. 16: run time against effective bandwidth in the mix of Table 3."""
+    """Writes the section on Fig. 16: run time against effective bandwidth in the mix of Table 3."""
     felt: dict[str, list[tuple[float, float]]] = {}
     kinds: dict[str, str] = {}
     for run in runs:

@@ -1,7 +1,7 @@
-"""Truly shared memory (the MGPU-TSM dissertation): caches and memory of several GPUs.
+"""Computes the MGPU-TSM dissertation's results: caches and memory of several GPUs.
 
-Published numbers come from the data file `validation/memory.toml`: what the dissertation's tables
-and sentences say. Its sentences are checked as statements, with MGCC mended and as printed.
+Published numbers come from the data file `validation/memory.toml`, which has the dissertation's
+tables and sentences. Its sentences are checked as statements, with MGCC mended and as printed.
 """
 
 from __future__ import annotations

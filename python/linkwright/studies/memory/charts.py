@@ -1,4 +1,4 @@
-"""The study's charts."""
+"""Draws the study's charts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def figure(
 
 
 def _bars(rows: Rows, title: str, subtitle: str, axis: str) -> alt.Chart:
-    """A bar for each benchmark and memory system.
+    """Draws a bar for each benchmark and memory system.
 
     Args:
         rows: The benchmark, the memory system and the value.
@@ -66,7 +66,7 @@ def _bars(rows: Rows, title: str, subtitle: str, axis: str) -> alt.Chart:
 
 
 def lines(rows: Rows, axes: tuple[str, str], title: str, subtitle: str) -> alt.Chart:
-    """A line for each benchmark, a panel for each consistency.
+    """Draws a line for each benchmark, a panel for each consistency.
 
     Args:
         rows: The benchmark, its panel, the place on the axis, and the value.

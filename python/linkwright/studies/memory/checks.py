@@ -1,4 +1,4 @@
-"""What a statement is, and what the checks of all of them share."""
+"""Defines statements, and holds the helpers that are shared by the checks of all of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SizeOf = Callable[[Measured], str]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a statement holds, None if nothing could tell, and what says so.
+    """Says whether a statement holds, None if nothing could tell, and gives the evidence.
 
     Attributes:
         holds: Whether it holds.
@@ -44,7 +44,7 @@ NOT_RUN = Outcome(None, "not run")
 
 @dataclass(frozen=True)
 class Statement:
-    """One sentence of the dissertation as a check.
+    """Checks one sentence of the dissertation.
 
     Attributes:
         source: Where it stands.
@@ -67,7 +67,7 @@ class Statement:
     size: SizeOf | None = None
 
     def outcomes(self, measured: Measured) -> list[Outcome | None]:
-        """With MGCC mended, and as printed where that matters."""
+        """Returns the outcomes with MGCC mended, and as printed where that matters."""
         printed = self.check(View(measured, printed=True)) if self.both else None
         return [self.check(View(measured)), printed]
 
@@ -138,5 +138,5 @@ def spoken(found: dict[str, float]) -> str:
 
 
 def signed(share: float) -> str:
-    """A share as a change in percent."""
+    """Writes a share as a change in percent."""
     return f"{100 * share:+.3g} %"

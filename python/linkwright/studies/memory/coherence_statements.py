@@ -1,4 +1,4 @@
-"""Section 4.4.1: what writing through, coherence and sequential consistency cost."""
+"""Checks Section 4.4.1: the costs of writing through, coherence and sequential consistency."""
 
 from __future__ import annotations
 

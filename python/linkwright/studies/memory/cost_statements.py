@@ -1,4 +1,4 @@
-"""Sections 4.2.7 and 1.4.3: traffic and storage, which follow from messages and caches alone."""
+"""Checks Sections 4.2.7 and 1.4.3: traffic and storage, from messages and caches alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _stored(what: str, said: int) -> Statement:
 
 
 def _saved(message: str, view: View) -> float | None:
-    """What MGCC's message has over that of G-TSC."""
+    """Returns the size of MGCC's message over G-TSC's."""
     return costs(view.coherent("rc"))[message][0] / costs("g-tsc")[message][0]
 
 

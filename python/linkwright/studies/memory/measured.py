@@ -1,4 +1,4 @@
-"""What runs gave, and how figures ask for it."""
+"""Holds the results of runs, and says how figures ask for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Measured", "Result", "Run", "View", "mean", "read_runs", "runs_csv"]
 
 @dataclass(frozen=True)
 class Result:
-    """What one run gave; times in seconds, counts in lines.
+    """Holds the results of one run; times in seconds, counts in lines.
 
     Attributes:
         kernel_time: Of its kernels.
@@ -102,7 +102,7 @@ class Measured:
         self._sizes = {(each.part, each.benchmark): each.size for each in self.runs}
 
     def size(self, part: str, benchmark: str) -> int | None:
-        """The size of a benchmark in a part."""
+        """Returns the size of a benchmark in a part."""
         return self._sizes.get((part, benchmark))
 
     def sizes(self, part: str) -> list[int]:
@@ -126,7 +126,7 @@ class Measured:
         return self.runs.get(setting)
 
     def largest(self, benchmark: str, *memories: str) -> str:
-        """The part with the larger size at which a benchmark ran under all these systems."""
+        """Returns the part with the larger size that ran under all these systems."""
         at_footprint = [self.result("footprints", benchmark, memory) for memory in memories]
         return "systems" if None in at_footprint else "footprints"
 
@@ -138,7 +138,7 @@ class Measured:
         part: str = "systems",
         benchmarks: Sequence[str] = BENCHMARKS,
     ) -> dict[str, float]:
-        """What one memory system has over another, by benchmark, where both were run."""
+        """Returns one memory system's result over another's, by benchmark, where both were run."""
         found = {}
         for benchmark in benchmarks:
             both = [self.result(part, benchmark, memory) for memory in (above, below)]
@@ -173,7 +173,7 @@ class View:
     printed: bool = False
 
     def coherent(self, consistency: str) -> str:
-        """The memory system of coherent shared memory, `rc` or `sc`."""
+        """Names the memory system of coherent shared memory, `rc` or `sc`."""
         return f"tsm-wt-c-{consistency}{'-printed' if self.printed else ''}"
 
 
@@ -182,7 +182,7 @@ def _time(result: Result) -> float:
 
 
 def mean(values: dict[str, float] | Sequence[float]) -> float | None:
-    """The mean; None of nothing."""
+    """Returns the mean; None of nothing."""
     found = list(values.values()) if isinstance(values, dict) else list(values)
     return fmean(found) if found else None
 

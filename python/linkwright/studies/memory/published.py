@@ -1,4 +1,4 @@
-"""The memory study's published numbers, read from the data file `validation/memory.toml`."""
+"""Reads the memory study's published numbers from the data file `validation/memory.toml`."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ __all__ = ["published"]
 
 @cache
 def published() -> dict[str, Any]:
-    """The numbers by entry: value, unit, source, and remark or tolerance."""
+    """Returns the numbers by entry: value, unit, source, and remark or tolerance."""
     return read_published(__package__)

@@ -23,7 +23,7 @@ LIMIT = 1.0
 
 @dataclass(frozen=True)
 class Performed:
-    """What all runs gave.
+    """Holds the results of all runs.
 
     Attributes:
         runs: What was run, and what it gave.

@@ -1,4 +1,4 @@
-"""Figs. 4-4 to 4-7: what coherence costs, and what bandwidth and GPUs are worth."""
+"""Computes Figs. 4-4 to 4-7: the cost of coherence, and the worth of bandwidth and GPUs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _head(consistency: str, printed: bool) -> str:
 
 
 def coherence(measured: Measured) -> Section:
-    """Fig. 4-4: shared memory written through, coherent, and sequentially consistent."""
+    """Computes Fig. 4-4: shared memory written through, coherent, and sequentially consistent."""
     kinds = ("tsm-wt-nc-rc", *SHARED)
     performance: list[tuple[Cell, ...]] = []
     by_kind = {memory: measured.speedups(memory, BASE) for memory in kinds}
@@ -104,7 +104,7 @@ def hmg(measured: Measured) -> Section | None:
 
 
 def bandwidths(measured: Measured) -> Section:
-    """Fig. 4-6: bandwidth to shared memory."""
+    """Computes Fig. 4-6: bandwidth to shared memory."""
     said = published()["fig_4_6"]
     rows: list[tuple[Cell, ...]] = []
     drawn = []
@@ -157,7 +157,7 @@ def bandwidths(measured: Measured) -> Section:
 
 
 def scaling(measured: Measured) -> Section:
-    """Fig. 4-7: more GPUs for the same work."""
+    """Computes Fig. 4-7: more GPUs for the same work."""
     said = published()["fig_4_7"]
     rows: list[tuple[Cell, ...]] = []
     heads = [f"{_head(*each)}, {gpus}" for gpus in said["gpus"] for each in VIEWS]

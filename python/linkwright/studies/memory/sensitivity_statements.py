@@ -1,4 +1,4 @@
-"""Figs. 4-6 and 4-7: what bandwidth and more GPUs are worth."""
+"""Checks Figs. 4-6 and 4-7: the worth of bandwidth and of more GPUs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLAT = ("aes", "atax", "bicg")
 
 
 def over_bandwidth(view: View, consistency: str, whole: int) -> dict[str, float]:
-    """How many times as fast each benchmark is with so many GB/s of all GPUs as with 128."""
+    """Says how many times as fast each benchmark is with `whole` GB/s of all GPUs as with 128."""
     memory = view.coherent(consistency)
     found = {}
     for name in BENCHMARKS:
@@ -34,7 +34,7 @@ def over_bandwidth(view: View, consistency: str, whole: int) -> dict[str, float]
 
 
 def over_gpus(view: View, consistency: str, gpus: int) -> dict[str, float]:
-    """How many times as fast each benchmark is on so many GPUs as on 4."""
+    """Says how many times as fast each benchmark is on `gpus` GPUs as on 4."""
     memory = view.coherent(consistency)
     found = {}
     for name in BENCHMARKS:

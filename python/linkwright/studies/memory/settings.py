@@ -1,4 +1,4 @@
-"""What the study runs: benchmarks at their sizes, under memory systems and what is varied."""
+"""Lists the runs of the study: benchmarks at their sizes, under memory systems and variations."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _QUICK = {
 
 @dataclass(frozen=True, order=True)
 class Setting:
-    """One run.
+    """Describes one run.
 
     Attributes:
         part: Of which figure it is: `systems`, `footprints`, `bandwidth`, `gpus`, `xtreme`,
@@ -138,7 +138,7 @@ def known(systems: tuple[str, ...]) -> list[str]:
 
 
 def plan(*, quick: bool = False, parts: Collection[str] | None = None) -> list[Setting]:
-    """Every run of the study.
+    """Lists every run of the study.
 
     Args:
         quick: Small sizes, and fewer of Xtreme's.
@@ -168,7 +168,7 @@ def _systems(part: str, systems: tuple[str, ...], sizes: dict[str, int]) -> Iter
 
 
 def _full() -> dict[str, int]:
-    """Table 3.2's footprints."""
+    """Returns Table 3.2's footprints."""
     return {row["name"]: row["full_size"] for row in gpu_benchmarks()}
 
 

@@ -1,4 +1,4 @@
-"""Chapter 3 and HMG: what shared memory is worth over memories apart."""
+"""Checks Chapter 3 and HMG: the worth of shared memory over memories apart."""
 
 from __future__ import annotations
 

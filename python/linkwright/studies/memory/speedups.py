@@ -1,4 +1,4 @@
-"""Fig. 3-3 and Table 3.3: shared memory beside memories apart."""
+"""Computes Fig. 3-3 and Table 3.3: shared memory beside memories apart."""
 
 from __future__ import annotations
 

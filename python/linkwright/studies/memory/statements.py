@@ -38,7 +38,7 @@ def verdicts(measured: Measured) -> dict[str, bool | None]:
 
 
 def statements(measured: Measured) -> Section:
-    """The section on the statements."""
+    """Writes the section on the statements."""
     rows: list[tuple[Cell, ...]] = []
     reasons: dict[str, list[str]] = {}
     systems = {setting.memory for setting in measured.runs}

@@ -1,4 +1,4 @@
-"""Figs. 4-8 to 4-11, what coherence costs at rest, and Table 1.1."""
+"""Computes Figs. 4-8 to 4-11, the cost of coherence at rest, and Table 1.1."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def xtreme(measured: Measured) -> Section:
 
 
 def leases(measured: Measured) -> Section:
-    """Fig. 4-11: read and write leases."""
+    """Computes Fig. 4-11: read and write leases."""
     views = [(kind, printed) for kind in ("rc", "sc") for printed in (False, True)]
     heads = [f"{kind.upper()}{', as printed' if printed else ''}" for kind, printed in views]
     rows: list[tuple[Cell, ...]] = []
@@ -120,7 +120,7 @@ def leases(measured: Measured) -> Section:
 
 
 def storage() -> Section:
-    """Sections 4.2.7 and 1.4.3: messages and storage."""
+    """Computes Sections 4.2.7 and 1.4.3: messages and storage."""
     kinds = ("tsm-wt-nc-rc", "tsm-wt-c-rc", "tsm-wt-c-rc-printed", "g-tsc")
     found = {memory: costs(memory) for memory in kinds}
     said = {name: value for name, value in published()["storage"].items() if name != "source"}
@@ -153,7 +153,7 @@ MECHANISMS = {
 
 
 def ways(measured: Measured) -> Section:
-    """Table 1.1: latency and bandwidth of each way to another's memory, beside local memory."""
+    """Computes Table 1.1: latency and bandwidth of each way to another's memory."""
     runs = {each.memory: each.gpus for each in measured.runs if each.part == "ways"}
     local = way(measured, LOCAL, 1)
     rows: list[tuple[Cell, ...]] = []

@@ -42,7 +42,7 @@ INTRODUCTION = (
 
 @dataclass(frozen=True)
 class MemoryStudy(Study):
-    """The outcome of the memory study.
+    """Holds the outcome of the memory study.
 
     Attributes:
         runs: What was run, and what it gave.

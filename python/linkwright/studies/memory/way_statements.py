@@ -10,7 +10,7 @@ __all__ = ["WAY_STATEMENTS", "way"]
 
 
 def way(measured: Measured, memory: str, gpus: int = 4) -> tuple[float, float] | None:
-    """Seconds of an access, and bytes a second of a copy by kernels."""
+    """Returns the seconds of an access, and the bytes a second of a copy by kernels."""
     chase = measured.result("ways", "chase", memory, gpus=gpus)
     stream = measured.result("ways", "stream", memory, gpus=gpus)
     if chase is None or stream is None or chase.l1_latency is None:

@@ -1,4 +1,4 @@
-"""Section 4.4.2: coherence under stress, and leases."""
+"""Checks Section 4.4.2: coherence under stress, and leases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL = (192, 384, 768)
 
 
 def over_plain(view: View, benchmark: str, size: int, consistency: str) -> float | None:
-    """The run time with coherence over that without."""
+    """Returns the run time with coherence over the time without."""
     memory = view.coherent(consistency)
     both = [view.measured.result("xtreme", benchmark, each, size=size) for each in (memory, PLAIN)]
     if both[0] is None or both[1] is None:
@@ -33,7 +33,7 @@ def over_plain(view: View, benchmark: str, size: int, consistency: str) -> float
 
 
 def lease_times(view: View, benchmark: str, consistency: str) -> dict[tuple[int, int], float]:
-    """The run time by read and write lease, over that without coherence."""
+    """Returns the run time by read and write lease, over the time without coherence."""
     memory = view.coherent(consistency)
     base = view.measured.result("leases", benchmark, PLAIN)
     if base is None:
@@ -112,7 +112,7 @@ def _best(view: View) -> Outcome:
 
 
 def _small_difference(view: View) -> Outcome:
-    """Of pairs that differ less, the worst is better than that of pairs that differ more."""
+    """Checks that pairs that differ less do better at worst than pairs that differ more."""
     less: list[float] = []
     more: list[float] = []
     for name in XTREME:

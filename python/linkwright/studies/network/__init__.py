@@ -1,4 +1,4 @@
-"""The network study (IPCCC 2021): GPUs per node, bandwidth and NIC scheduling on two networks.
+"""Plays the network study (IPCCC 2021): GPUs per node, bandwidth and NIC scheduling.
 
 Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based HPC Platforms".
 Published numbers come from the data file `validation/network.toml`; of the figures, the

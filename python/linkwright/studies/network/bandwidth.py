@@ -1,4 +1,4 @@
-"""Fig. 7 and Table II: what more or less bandwidth does."""
+"""Computes Fig. 7 and Table II: the effect of more or less bandwidth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REQUIREMENT_COLUMNS = [(ranks, gpus) for ranks in (32, 512) for gpus in REQUIREM
 
 
 def bandwidth(measured: Measured) -> Section:
-    """The section on Fig. 7."""
+    """Writes the section on Fig. 7."""
     tables, figures = [], {}
     for network in NETWORKS:
         settings = bandwidth_settings(network)
@@ -64,7 +64,7 @@ def bandwidth(measured: Measured) -> Section:
 
 
 def requirement(measured: Measured) -> Section:
-    """The section on Table II."""
+    """Writes the section on Table II."""
     entry = published()["least_bandwidth"]
     rows: list[tuple[Cell, ...]] = []
     for application in APPLICATIONS:

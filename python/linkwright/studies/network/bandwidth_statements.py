@@ -1,4 +1,4 @@
-"""What the paper says of bandwidth (Section VI.B and Table II), as checks."""
+"""Checks the paper's sentences about bandwidth (Section VI.B and Table II)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["BANDWIDTH_STATEMENTS"]
 
 
 def _changes(measured: Measured, network: str, factor: float) -> dict[str, float]:
-    """Performance at a bandwidth over that at x, both at four GPUs per node."""
+    """Returns the performance at a bandwidth over x, both at four GPUs per node."""
     base = on(network, BANDWIDTH_DENSITY)
     at_x = known({name: measured.speedup(base, name, RANKS) for name in APPLICATIONS})
     other = replace(base, bandwidth=factor)

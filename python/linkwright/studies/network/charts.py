@@ -1,4 +1,4 @@
-"""The study's charts."""
+"""Draws the study's charts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def shares_by_application(rows: Rows) -> alt.Chart:
-    """Stacked shares of time, before and after scaling (Fig. 4).
+    """Draws stacked shares of time, before and after scaling (Fig. 4).
 
     Args:
         rows: The application, the kind of computation, the part, and its share.
@@ -49,7 +49,7 @@ def shares_by_application(rows: Rows) -> alt.Chart:
 
 
 def speedup_by_ranks(rows: Rows, title: str, subtitle: str) -> alt.Chart:
-    """Speed-ups by application and processes, a bar for each number of GPUs per node.
+    """Draws speed-ups by application and processes, a bar for each number of GPUs per node.
 
     Args:
         rows: The application, its ranks, which system, and the speed-up.
@@ -60,7 +60,7 @@ def speedup_by_ranks(rows: Rows, title: str, subtitle: str) -> alt.Chart:
 
 
 def speedup_by_nic(rows: Rows, title: str, subtitle: str) -> alt.Chart:
-    """Speed-ups by application and system, a bar for each policy.
+    """Draws speed-ups by application and system, a bar for each policy.
 
     Args:
         rows: The application, the system (`64 on 8`), the policy, and the speed-up.
@@ -94,7 +94,7 @@ def _bars(rows: Rows, title: str, subtitle: str, field: str, axis: str, colour: 
 
 
 def speedup_by_bandwidth(rows: Rows, title: str, subtitle: str) -> alt.Chart:
-    """Speed-up by bandwidth, a line per application (Fig. 7).
+    """Draws the speed-up by bandwidth, a line per application (Fig. 7).
 
     Args:
         rows: The application, the factor of bandwidth, and the speed-up.

@@ -1,4 +1,4 @@
-"""What a statement is, and what the checks of all of them share."""
+"""Defines statements, and holds the helpers that are shared by the checks of all of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ONE_LINK = (
     "up for much of what they lose at their interfaces."
 )
 
-# What the paper calls communication-heavy.
+# The paper calls these applications communication-heavy.
 HEAVY = ("stencil4d", "subcomm3d")
 
 
@@ -57,7 +57,7 @@ NOTHING = Outcome(None, "no such job in the mixes")
 
 @dataclass(frozen=True)
 class Statement:
-    """One sentence of the paper as a check.
+    """Checks one sentence of the paper.
 
     Attributes:
         source: Where it stands.
@@ -88,7 +88,7 @@ def clearly() -> float:
 
 
 def on(network: str, gpus_per_node: int, nic: str = "fcfs") -> Setting:
-    """A system with links of bandwidth x."""
+    """Returns a system with links of bandwidth x."""
     return Setting(network, gpus_per_node, nic=nic)
 
 

@@ -1,4 +1,4 @@
-"""What the study itself costs."""
+"""Measures the cost of the study itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["cost"]
 
 
 def cost(done: Performed) -> Section:
-    """The section on processor time, which differs from run to run."""
+    """Writes the section on processor time, which differs from run to run."""
     return Section(
         title="Processor time",
         text=[

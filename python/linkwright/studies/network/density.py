@@ -1,4 +1,4 @@
-"""Figs. 5 and 6: what several GPUs per node cost each application."""
+"""Computes Figs. 5 and 6: the cost of several GPUs per node for each application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES = {"fat-tree": 5, "dragonfly": 6}
 
 
 def density(measured: Measured, network: str) -> Section:
-    """The section on GPUs per node in one network."""
+    """Writes the section on GPUs per node in one network."""
     said = published()["gpus_per_node"]["stencil4d_32_on_2_per_node"]
     fat_tree = network == "fat-tree"
     rows: list[tuple[Cell, ...]] = []

@@ -1,4 +1,4 @@
-"""What the paper says of GPUs per node (Section VI.A), as checks."""
+"""Checks the paper's sentences about GPUs per node (Section VI.A)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _by_size(
 
 
 def _medians(measured: Measured, network: str, application: str) -> dict[str, float | None]:
-    """By GPUs per node, over the sizes."""
+    """Returns medians by GPUs per node, over the sizes."""
     return {
         str(gpus): measured.median_over_sizes(on(network, gpus), application, ranks_of_jobs())
         for gpus in DENSITIES[1:]
@@ -180,7 +180,7 @@ def _all_but_kripke(measured: Measured) -> Outcome:
 
 
 def _neighbours_matter(measured: Measured) -> Outcome:
-    """Whether AMG and Laghos fare worse beside a communication-heavy job."""
+    """Says whether AMG and Laghos fare worse beside a communication-heavy job."""
     applications = {(each.mix, each.job): each.application for each in measured.times}
     by_run = {(each.setting, each.mix, each.job): each for each in measured.times}
 

@@ -1,4 +1,4 @@
-"""The jobs: random mixes, and how often each repeats its main loop."""
+"""Draws the jobs: random mixes, and how often each repeats its main loop."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = [
 
 # The paper's mixes are not published; these are of this seed.
 SEED = 1
-# Every job runs about so long, in seconds, if it is alone: long enough for one iteration of the
-# slowest application, so that nearly all of a job's life the others are there, too.
+# Every job runs for about this time, in seconds, if it is alone. That is long enough for one
+# iteration of the slowest application. So the others are there for nearly all of a job's life, too.
 SPAN = 1.2e-3
 
 # Those that the paper names.
@@ -39,7 +39,7 @@ APPLICATIONS = ("stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite")
 
 @dataclass(frozen=True)
 class MixJob:
-    """A job of a mix.
+    """Describes a job of a mix.
 
     Attributes:
         application: Its name.
@@ -53,12 +53,12 @@ class MixJob:
 
 
 def ranks_of_jobs() -> list[int]:
-    """The sizes of jobs, from the least."""
+    """Returns the sizes of jobs, from the least."""
     return [int(size) for size in published()["workloads"]["sizes"]]
 
 
 def mixes() -> list[list[MixJob]]:
-    """The mixes, each job with as many iterations as take it through the span."""
+    """Returns the mixes, each job with as many iterations as take it through the span."""
     repeats = _repeats()
     return [
         [MixJob(name, ranks, repeats[name, ranks]) for name, ranks in mix]

@@ -1,4 +1,4 @@
-"""What was measured: the time of every job in every run, and what follows from it."""
+"""Holds the measurements, the time of every job in every run, and derives figures from them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENOUGH = 0.9
 
 @dataclass(frozen=True)
 class JobTime:
-    """How long a job took.
+    """Says how long a job took.
 
     Attributes:
         setting: On which system.
@@ -83,7 +83,7 @@ def read_times(file: Path) -> list[JobTime]:
 
 
 class Measured:
-    """The times of all jobs, compared.
+    """Compares the times of all jobs.
 
     Args:
         times: The times, of the same mixes in every setting, under one placement.
@@ -105,7 +105,7 @@ class Measured:
         return len({each.mix for each in self.times})
 
     def occurrences(self, setting: Setting, application: str, ranks: int) -> list[float]:
-        """The speed-up of each such job over itself on the same network's default system."""
+        """Returns each such job's speed-up over itself on the network's default system."""
         return self._speedups.get((setting, application, ranks), [])
 
     def speedup(self, setting: Setting, application: str, ranks: int) -> float | None:

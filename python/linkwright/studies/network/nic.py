@@ -23,7 +23,7 @@ RANKS = (64, 512)
 
 
 def nic(measured: Measured) -> Section:
-    """The section on the policies of network interfaces."""
+    """Writes the section on the policies of network interfaces."""
     said = published()["nic_scheduling"]
     rows: list[tuple[Cell, ...]] = []
     bars = []

@@ -1,4 +1,4 @@
-"""What the paper says of the policies of network interfaces (Section VI.C), as checks."""
+"""Checks the paper's sentences about the policies of network interfaces (Section VI.C)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _policies(measured: Measured, application: str, ranks: int, gpus: int) -> di
 
 
 def _gains(measured: Measured, application: str, ranks: int, gpus: int) -> dict[str, float]:
-    """Over FCFS with as many GPUs per node."""
+    """Returns the gains over FCFS with as many GPUs per node."""
     found = _policies(measured, application, ranks, gpus)
     return {name: value / found["fcfs"] for name, value in found.items() if name != "fcfs"}
 
@@ -75,7 +75,7 @@ def _some(gains: dict[str, float]) -> bool:
 
 
 def _gains_with_two(gains: dict[str, float]) -> bool:
-    """Whether RR gains, and hardly more than with two or four messages in turn."""
+    """Says whether RR gains, and hardly more than with two or four messages in turn."""
     most = (1 + noticeable()) * min(gains["rr-2"], gains["rr-4"])
     return 1 + noticeable() <= gains["rr"] < most
 
@@ -161,7 +161,7 @@ def _rr_most_often(measured: Measured) -> Outcome:
 
 
 def _most_where_many_compete(measured: Measured) -> Outcome:
-    """Whether each heavy application gains more from RR at one GPU per node than any other."""
+    """Says whether each heavy application gains more from RR at one GPU per node than any other."""
     found: dict[str, float] = {}
     heavy: list[float] = []
     others: list[float] = []

@@ -1,4 +1,4 @@
-"""Fig. 3: three mixes on Quartz, of which only errors against the machine were published."""
+"""Plays Fig. 3: three mixes on Quartz. Only errors against the machine were published."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STANDARD = tuple(name for name in TREES if name != "quartz")
 
 
 def quartz(times: Sequence[QuartzTime]) -> Section:
-    """The section on Fig. 3."""
+    """Writes the section on Fig. 3."""
     measured = QuartzMeasured(times)
     return Section(
         title="Fig. 3: three mixes on Quartz",
@@ -47,7 +47,7 @@ def quartz(times: Sequence[QuartzTime]) -> Section:
 
 
 def _said(measured: QuartzMeasured) -> StudyTable:
-    """What the text says, and what of it can be held against ours."""
+    """Lists the statements of the text, and those that can be held against our results."""
     entry, machine = published()["validation"], published()["quartz"]
     fabric = Fabric("quartz")
     own: dict[str, Any] = dict(fabric.parameters)
@@ -93,7 +93,7 @@ def _said(measured: QuartzMeasured) -> StudyTable:
 
 
 def _shared(measured: QuartzMeasured) -> StudyTable:
-    """What sharing the tree costs."""
+    """Shows the cost of sharing the tree."""
     rows: list[tuple[Cell, ...]] = []
     for kind in measured.kinds:
         found = measured.found(kind)
@@ -124,7 +124,7 @@ def _shared(measured: QuartzMeasured) -> StudyTable:
 
 
 def _wirings(measured: QuartzMeasured) -> StudyTable:
-    """The same on standard trees."""
+    """Shows the same on standard trees."""
     rows: list[tuple[Cell, ...]] = []
     for kind in measured.kinds:
         cells: list[Cell] = [measured.together(kind)]

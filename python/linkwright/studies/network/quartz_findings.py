@@ -1,4 +1,4 @@
-"""What Fig. 3's mixes show on Quartz: what sharing costs, and what its wiring does."""
+"""Describes Fig. 3's mixes on Quartz: the cost of sharing, and the effect of its wiring."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from linkwright.studies.network.quartz_runs import TREES, tree
 
 __all__ = ["InPods", "findings", "in_pods", "names"]
 
-# What computes for nearly all of its time.
+# These applications compute for nearly all of their time.
 COMPUTING = ("kripke", "laghos")
-# Beyond so much a tree is another prediction.
+# Beyond this share a tree is another prediction.
 WITHIN = 0.05
 
 
 def findings(measured: QuartzMeasured) -> list[str]:
-    """Sentences with their numbers."""
+    """Writes sentences with their numbers."""
     return [_sharing(measured), _wiring(measured)]
 
 
 def names(kinds: list[Kind]) -> str:
-    """Kinds of jobs in words."""
+    """Writes kinds of jobs in words."""
     return ", ".join(f"{name} of {ranks}" for name, ranks in kinds)
 
 
@@ -66,7 +66,7 @@ def _wiring(measured: QuartzMeasured) -> str:
 
 @dataclass(frozen=True)
 class InPods:
-    """A job alone in a pod, in each of several.
+    """Holds the times of a job alone in a pod, in each of several.
 
     Attributes:
         least: Milliseconds of an iteration where it is fastest.
@@ -81,7 +81,7 @@ class InPods:
 
 @cache
 def in_pods(name: str, kind: Kind) -> InPods:
-    """A job of the size of a pod of Quartz in each whole one, or once on another tree.
+    """Plays a job of the size of a pod of Quartz in each whole one, or once on another tree.
 
     Jobs in different pods share no link, so that all are played at once.
 

@@ -1,4 +1,4 @@
-"""What was measured for Fig. 3: the time of every job, in its mix and alone."""
+"""Holds the measurements for Fig. 3: the time of every job, in its mix and alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind = tuple[str, int]
 
 @dataclass(frozen=True)
 class QuartzTime:
-    """How long a job of a mix took.
+    """Says how long a job of a mix took.
 
     Attributes:
         tree: On which tree, by a name of `TREES`.
@@ -46,7 +46,7 @@ class QuartzTime:
 
     @property
     def kind(self) -> Kind:
-        """What it is a job of."""
+        """Returns the kind of the job."""
         return self.application, self.ranks
 
 
@@ -71,31 +71,31 @@ class QuartzMeasured:
     def found(
         self, kind: Kind, tree: str = "quartz", placement: str = "linear"
     ) -> list[QuartzTime]:
-        """All such jobs."""
+        """Returns all such jobs."""
         place = tree, placement
         return [it for it in self.times if (it.kind, it.tree, it.placement) == (kind, *place)]
 
     def together(self, kind: Kind, tree: str = "quartz", placement: str = "linear") -> float:
-        """Milliseconds in the mixes."""
+        """Returns the milliseconds in the mixes."""
         return fmean(each.together for each in self.found(kind, tree, placement)) * 1e3
 
     def alone(self, kind: Kind, tree: str = "quartz", placement: str = "linear") -> float:
-        """Milliseconds alone."""
+        """Returns the milliseconds alone."""
         return fmean(each.alone for each in self.found(kind, tree, placement)) * 1e3
 
     def cost(self, kind: Kind, tree: str = "quartz", placement: str = "linear") -> float:
-        """What sharing adds, as a share of the time alone."""
+        """Returns the time that sharing adds, as a share of the time alone."""
         found = self.found(kind, tree, placement)
         return fmean(each.together / each.alone for each in found) - 1
 
     def over_quartz(self, kind: Kind, tree: str) -> float:
-        """What a tree adds in the mixes, as a share of the time on Quartz."""
+        """Returns the time that a tree adds in the mixes, as a share of the time on Quartz."""
         pairs = zip(self.found(kind, tree), self.found(kind), strict=True)
         return fmean(each.together / other.together for each, other in pairs) - 1
 
 
 def quartz_csv(times: Sequence[QuartzTime]) -> str:
-    """The times as CSV, a row for each job."""
+    """Writes the times as CSV, a row for each job."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(field.name for field in fields(QuartzTime))
@@ -104,7 +104,7 @@ def quartz_csv(times: Sequence[QuartzTime]) -> str:
 
 
 def read_quartz(file: Path) -> list[QuartzTime]:
-    """The times of a file that `quartz_csv` made."""
+    """Reads the times of a file that `quartz_csv` made."""
     kinds: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float}
     read = {field.name: kinds[str(field.type)] for field in fields(QuartzTime)}
     with file.open(encoding="utf-8", newline="") as lines:

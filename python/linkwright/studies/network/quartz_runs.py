@@ -50,10 +50,11 @@ PLACES = (
 
 
 def quartz_mixes() -> dict[int, list[Job]]:
-    """The three mixes, by number: the study's own, of four applications, the first that fit.
+    """Returns the study's three mixes by number: the first that fit, of four applications.
 
-    They are drawn with six applications, of which two are left out. What the text says of the jobs
-    of all three is kept: Subcomm3d of 128 twice, and those that it names at all.
+    They are drawn with six applications, and two of these are left out. All facts in the text about
+    the jobs of all three are kept. These are Subcomm3d of 128 twice, and the jobs that it names at
+    all.
     """
     entry = published()["validation"]
     named = {(name, ranks) for name, ranks in entry["beyond_15_percent"]}
@@ -70,7 +71,7 @@ def quartz_mixes() -> dict[int, list[Job]]:
 
 @cache
 def tree(name: str) -> System:
-    """A tree as a simulation, a node with one process at each port."""
+    """Builds a tree as a simulation, a node with one process at each port."""
     machine = published()["machine"]
     network = {
         **TREES[name],
@@ -135,7 +136,7 @@ def perform_quartz(
 def replay_on_tree(
     name: str, placement: str, jobs: Sequence[Mapping[str, Any]], only: int | None
 ) -> list[float]:
-    """One run: how long the jobs of a mix take, in seconds, or one of them alone.
+    """Plays one run: returns how long the jobs of a mix take, in seconds, or one of them alone.
 
     Args:
         name: A name of `TREES`.

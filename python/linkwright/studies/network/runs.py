@@ -64,7 +64,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Performed:
-    """What all runs gave.
+    """Holds the results of all runs.
 
     Attributes:
         times: The time of every job of every run.
@@ -160,7 +160,7 @@ def _placed_settings(ranks: int, of_policies: Sequence[Setting], *, quick: bool)
 
 
 def covering(mixes: Mixes, count: int) -> list[int]:
-    """So many mixes, each the one that adds most applications at sizes not yet seen."""
+    """Picks `count` mixes, each the one that adds most applications at sizes not yet seen."""
     kinds = [{(job.application, job.ranks) for job in mix} for mix in mixes]
     seen: set[tuple[str, int]] = set()
     chosen: list[int] = []

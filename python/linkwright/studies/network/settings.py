@@ -34,7 +34,7 @@ NIC_DENSITIES = (1, 8)
 
 @dataclass(frozen=True, order=True)
 class Setting:
-    """A system of 2048 GPUs.
+    """Describes a system of 2048 GPUs.
 
     Attributes:
         network: `fat-tree` or `dragonfly`.
@@ -55,7 +55,7 @@ class Setting:
 
 
 def cluster(setting: Setting) -> System:
-    """The system as a simulation."""
+    """Builds the system as a simulation."""
     entry = published()
     machine, density = entry["machine"], str(setting.gpus_per_node)
     if setting.network == "fat-tree":
@@ -89,7 +89,7 @@ def cluster(setting: Setting) -> System:
 
 
 def bandwidth_factors() -> list[float]:
-    """What the paper multiplies the bandwidth by, from least to most."""
+    """Returns the paper's factors on the bandwidth, from least to most."""
     return [float(factor) for factor in published()["machine"]["bandwidth_factors"]]
 
 
@@ -102,21 +102,21 @@ def factor_text(factor: float) -> str:
 
 
 def density_settings(network: str) -> list[Setting]:
-    """Those of Fig. 5 or 6, in the order of GPUs per node."""
+    """Returns the settings of Fig. 5 or 6, in the order of GPUs per node."""
     return [Setting(network, gpus) for gpus in DENSITIES]
 
 
 def bandwidth_settings(network: str) -> list[Setting]:
-    """Those of Fig. 7, in the order of bandwidths."""
+    """Returns the settings of Fig. 7, in the order of bandwidths."""
     return [Setting(network, BANDWIDTH_DENSITY, factor) for factor in bandwidth_factors()]
 
 
 def requirement_settings(gpus_per_node: int) -> list[Setting]:
-    """Those of a column of Table II, in the order of bandwidths."""
+    """Returns the settings of a column of Table II, in the order of bandwidths."""
     base = Setting("fat-tree", gpus_per_node)
     return [replace(base, bandwidth=factor) for factor in bandwidth_factors()]
 
 
 def nic_settings(gpus_per_node: int) -> Sequence[Setting]:
-    """Those of one half of Figs. 8 to 11."""
+    """Returns the settings of one half of Figs. 8 to 11."""
     return [Setting("dragonfly", gpus_per_node, nic=nic) for nic in NICS]

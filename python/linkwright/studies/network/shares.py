@@ -1,4 +1,4 @@
-"""Fig. 4: computing and communicating at 32 processes, before and after scaling."""
+"""Plays Fig. 4: computing and communicating at 32 processes, before and after scaling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCALINGS = {"before_scaling": False, "after_scaling": True}
 
 
 def communicating(application: str, *, scaled: bool) -> float:
-    """The share of its time in which an application alone waits for communication, 0 to 1."""
+    """Returns the share of time in which an application alone waits for messages, 0 to 1."""
     job = cluster_job(MixJob(application, SMALLEST, ITERATIONS), scaled=scaled)
     [row] = pyarrow.table(cluster(Setting("fat-tree")).play([job]).jobs()).to_pylist()
     exposed, computing = row["exposed_communication"], row["computing"]
@@ -37,7 +37,7 @@ def within(share: float, said: Mapping[str, float]) -> bool:
 
 
 def shares() -> Section:
-    """The section on Fig. 4."""
+    """Writes the section on Fig. 4."""
     entry = published()["shares"]
     found = {
         (name, when): communicating(name, scaled=scaled)

@@ -23,7 +23,7 @@ STATEMENTS: tuple[Statement, ...] = (
 
 
 def statements(measured: Measured, placed: Placed | None = None) -> Section:
-    """The section on the findings.
+    """Writes the section on the findings.
 
     Args:
         measured: The times of the mixes, which linear placement has.

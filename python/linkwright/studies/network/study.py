@@ -59,7 +59,7 @@ INTRODUCTION = (
 
 @dataclass(frozen=True)
 class NetworkStudy(TimedStudy):
-    """The outcome of the network study.
+    """Holds the outcome of the network study.
 
     Attributes:
         times: The time of every job of every run.
@@ -73,7 +73,7 @@ class NetworkStudy(TimedStudy):
     placed: Sequence[JobTime] = ()
 
     def contents(self) -> dict[str, bytes]:
-        """The files but for the figures, by name; `times` and `quartz` hold every job's time."""
+        """Returns the files without figures, by name; `times` and `quartz` hold jobs' times."""
         table = times_table(self.times)
         parquet, text = io.BytesIO(), io.BytesIO()
         pyarrow.parquet.write_table(table, parquet, compression="zstd")

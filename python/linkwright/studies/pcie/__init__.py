@@ -1,4 +1,4 @@
-"""PCIe scheduling (IEEE CAL 2019): four policies of a bus that two tenants share.
+"""Plays the study of PCIe scheduling (IEEE CAL 2019): four policies of a shared bus.
 
 Li et al., "Priority-Based PCIe Scheduling for Multi-Tenant Multi-GPU Systems",
 https://doi.org/10.1109/LCA.2019.2955119. Published numbers come from the data file

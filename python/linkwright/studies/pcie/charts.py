@@ -1,4 +1,4 @@
-"""The study's charts."""
+"""Draws the study's charts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["by_mix", "by_pair"]
 
 
 def by_pair(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """Throughput over round-robin of every pair, a bar for each policy.
+    """Draws the throughput over round-robin of every pair, a bar for each policy.
 
     Args:
         rows: The pair, the policy and the throughput.

@@ -1,8 +1,8 @@
 """Fig. 3's runs: eight tasks of two kinds that train on the eight GPUs of one server.
 
-Each task is on a GPU of its own and repeats: copy the samples from the host, then compute. What it
-loses beside others is time that its copies wait on links of PCIe that they share. Left out is all
-else that tasks of one host share: its cores, its memory, and where samples are read from.
+Each task is on a GPU of its own and repeats: copy the samples from the host, then compute. Beside
+others it loses the time that its copies wait on links of PCIe that they share. Left out is all else
+that tasks of one host share: its cores, its memory, and the place where samples are read from.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ TASKS = 8
 RESNET, DIN = 0, 1
 # Images of a step, unless the caller says otherwise.
 BATCH = 32
-# Which GPUs the tasks of a kind have and when each starts is unpublished: so many draws of both.
+# It is unpublished which GPUs the tasks of a kind have and when each starts. This is the number of
+# draws of both.
 DRAWS = 20
 # Steps of ResNet-50 in which iterations are counted.
 STEPS = 24
@@ -59,7 +60,7 @@ PARTS = 1000
 
 @dataclass(frozen=True)
 class Server:
-    """Eight V100s, and what they share.
+    """Describes a server of eight V100s, and the links that they share.
 
     Attributes:
         name: In words.
@@ -74,7 +75,7 @@ class Server:
     memory: float | None = None
 
     def system(self) -> System:
-        """It, with packets in turn."""
+        """Builds the server, with packets in turn."""
         bus = {"payload": f"{PAYLOAD} B", "header": f"{HEADER} B", "arbitration": "round-robin"}
         network = {"pcie": bus}
         server = _one_root() if self.root else System("dgx1-v100")
@@ -85,7 +86,7 @@ class Server:
         return System(server, network=network)
 
 
-# What is known of such servers, and the most that could be shared.
+# These are the known layout of such servers, and the layout that shares the most.
 SERVERS = (
     Server("a port for each switch", root=False, sharing=1),
     Server("one x16 to the host", root=True, sharing=TASKS - 1),
@@ -120,7 +121,7 @@ between = [["HB0", "CPU0"]]
 
 @dataclass(frozen=True)
 class Trained:
-    """What a task repeats.
+    """Describes the work that a task repeats.
 
     Attributes:
         copied: Bytes from the host.
@@ -163,7 +164,7 @@ def _resnet(batch: int) -> tuple[int, float]:
 def tasks_of(
     on: System, batch: int, copying: float, *, length: float = 1.0, speed: float = 1.0
 ) -> tuple[Trained, Trained]:
-    """ResNet-50 and DeepInterest on a server.
+    """Returns ResNet-50 and DeepInterest on a server.
 
     Args:
         on: The server.
@@ -199,7 +200,7 @@ class Mix:
 def mixes(
     on: System, tasks: tuple[Trained, Trained], chosen: Sequence[int] = range(TASKS + 1)
 ) -> list[Mix]:
-    """Mixes of eight tasks.
+    """Plays mixes of eight tasks.
 
     Args:
         on: The server.

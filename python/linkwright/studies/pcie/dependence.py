@@ -34,7 +34,7 @@ HEADS = (
 
 
 def own_kernels() -> Section:
-    """The preset times beside those inside our GPU."""
+    """Shows the preset times beside those inside our GPU."""
     before, ours = preset(), simulated()
     rows: list[tuple[Cell, ...]] = [
         (name, _run(each), before[name], ours[name], ours[name] / before[name])
@@ -73,7 +73,7 @@ def _run(kernel: Simulated) -> str:
 
 
 def dependence(found: Found, window: float, progress: Progress | None) -> Section:
-    """The headline once more, with other times of kernels.
+    """Shows the headline once more, with other times of kernels.
 
     Args:
         found: What both readings of Fig. 2 gave with the preset times.

@@ -1,4 +1,4 @@
-"""The section on Fig. 3: eight tasks on eight GPUs, published beside predicted."""
+"""Writes the section on Fig. 3: eight tasks on eight GPUs, published beside predicted."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fit(batch: int = BATCH, progress: Progress | None = None) -> dict[Server, fl
 
 
 def eight_tasks(shares: Shares, batch: int = BATCH) -> Section:
-    """The nine mixes on each server.
+    """Shows the nine mixes on each server.
 
     Args:
         shares: DeepInterest's share of copying, on each server.
@@ -242,7 +242,7 @@ def _asked(tasks: Mapping[Server, tuple[Trained, Trained]]) -> StudyTable:
     for server in SERVERS:
         asked = tasks[server][RESNET].copying
         others = server.sharing * asked
-        # What `bound` gives back as the published loss.
+        # From this share, `bound` gives back the published loss.
         needed = least / (1.0 + least) / server.sharing
         rows.append((server.name, asked, server.sharing, others, bound(others), needed))
     return StudyTable(
@@ -261,7 +261,7 @@ def _asked(tasks: Mapping[Server, tuple[Trained, Trained]]) -> StudyTable:
 
 
 def resnet_at(server: Server, speed: float, share: float, batch: int = BATCH) -> tuple[Cell, ...]:
-    """What both kinds lose if ResNet-50 computes faster, and so asks for more.
+    """Returns the losses of both kinds if ResNet-50 computes faster, and so asks for more.
 
     Args:
         server: What the tasks share.

@@ -21,7 +21,7 @@ LINE = 64
 
 @dataclass(frozen=True)
 class Simulated:
-    """What stands for a workload inside a GPU.
+    """Stands for a workload inside a GPU.
 
     Attributes:
         benchmark: Its name.
@@ -66,7 +66,7 @@ def launch_time() -> float:
 
 @cache
 def simulated() -> dict[str, float]:
-    """The times of the same kernels inside a GPU of Linkwright's own model."""
+    """Returns the times of the same kernels inside a GPU of Linkwright's own model."""
     return {name: _time(size_of(name), each) for name, each in SIMULATED.items()}
 
 

@@ -1,4 +1,4 @@
-"""The servers and places that the study compares: what two tasks share of the bus."""
+"""Lists the compared servers and places: the part of the bus that two tasks share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ POLICIES: dict[str, dict[str, str]] = {
     "QoS": {"arbitration": "qos"},
 }
 
-# Of packets of 256 B, 24 B more are no data: what a link carries for copies to reach their rate.
+# Packets of 256 B have 24 B more that are no data. A link has to carry both for copies to reach
+# their rate.
 PAYLOAD, HEADER = 256, 24
 # Copies by full packets reach this part of a link's peak, as the model has it of PCIe 4.
 COPIED = 0.82
@@ -27,7 +28,7 @@ ON_DIE = 50
 
 @dataclass(frozen=True)
 class Layout:
-    """What two tasks share.
+    """Says which links two tasks share.
 
     Attributes:
         root: Whether one link leads from the root to both switches; else each has its own.
@@ -54,7 +55,7 @@ class Layout:
 
     @property
     def name(self) -> str:
-        """In words."""
+        """Names the layout in words."""
         if self.gpus == 2:
             place = "each task on both switches" if self.split else "each task on its switch"
         else:
@@ -63,14 +64,14 @@ class Layout:
 
     @property
     def mappings(self) -> tuple[list[int], list[int]]:
-        """The GPUs of both tasks."""
+        """Lists the GPUs of both tasks."""
         if self.gpus == 2:
             return ([0, 2], [1, 3]) if self.split else ([0, 1], [2, 3])
         return ([0], [2]) if self.split else ([0], [1])
 
     @property
     def sharing(self) -> tuple[int, int]:
-        """How many GPUs of each task cross the link that most of them share."""
+        """Counts the GPUs of each task that cross the link that most of them share."""
         if self.root:
             return self.gpus, self.gpus
         if self.split:
@@ -89,7 +90,7 @@ QUICK = (Layout(root=True, gpus=2, split=True), Layout(root=False, gpus=2, split
 
 
 def system(layout: Layout, policy: str) -> System:
-    """The server under a policy."""
+    """Builds the server under a policy."""
     copies = published()["copies"]
     rate = round(layout.rate / COPIED)
     # The latency of a copy, over as many links as lead to a GPU.

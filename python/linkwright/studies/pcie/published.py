@@ -1,4 +1,4 @@
-"""The PCIe study's published numbers, read from the data file `validation/pcie.toml`."""
+"""Reads the PCIe study's published numbers from the data file `validation/pcie.toml`."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ __all__ = ["published"]
 
 @cache
 def published() -> dict[str, Any]:
-    """The numbers by entry: value, unit, source, and remark."""
+    """Returns the numbers by entry: value, unit, source, and remark."""
     return read_published(__package__)

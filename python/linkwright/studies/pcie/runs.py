@@ -30,13 +30,13 @@ __all__ = [
 
 Progress = Callable[[str, int, int], object]
 
-# So many spans of a run are kept; no run here has more.
+# This number of spans of a run is kept; no run here has more.
 SPANS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Alone:
-    """A workload on one GPU, with the bus to itself.
+    """Holds the results of a workload on one GPU, with the bus to itself.
 
     Attributes:
         name: Its abbreviation in Table 1.
@@ -56,13 +56,13 @@ class Alone:
 
     @property
     def demand(self) -> float:
-        """What a GPU asks of a link, as a share of what copies reach."""
+        """Returns a GPU's demand of a link, as a share of the rate that copies reach."""
         return self.size / self.iteration / self.rate
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a task of a pair did in the window, under one policy.
+    """Holds the results of a task of a pair in the window, under one policy.
 
     Attributes:
         alone: The workload.
@@ -89,17 +89,17 @@ class Pair:
 
     @property
     def demand(self) -> float:
-        """What both ask of the link that most of their GPUs share, over what it carries."""
+        """Returns both tasks' demand of the link that their GPUs share, over its capacity."""
         tasks = self.by_policy["round-robin"]
         shares = zip(tasks, self.layout.sharing, strict=True)
         return sum(task.alone.demand * gpus for task, gpus in shares)
 
     def throughput(self, policy: str) -> float:
-        """Of both tasks, over that under round-robin."""
+        """Returns the throughput of both tasks, over the throughput under round-robin."""
         return _both(self.by_policy[policy]) / _both(self.by_policy["round-robin"])
 
     def gain(self, policy: str, task: int) -> float:
-        """Of one task, over that under round-robin."""
+        """Returns the throughput of one task, over its throughput under round-robin."""
         reference = self.by_policy["round-robin"][task].iterations
         return self.by_policy[policy][task].iterations / reference
 
@@ -130,7 +130,7 @@ def _job(name: str, kernel: float, gpus: Sequence[int], iterations: int) -> Clus
 
 
 def alone(layout: Layout, name: str, kernel: float) -> Alone:
-    """A workload on one GPU of a layout.
+    """Plays a workload on one GPU of a layout.
 
     Args:
         layout: It.
@@ -170,7 +170,7 @@ def perform(
     progress: Progress | None = None,
     stage: str = "pairs on a bus",
 ) -> list[Pair]:
-    """Every pair under every policy.
+    """Plays every pair under every policy.
 
     Args:
         layout: What the tasks share.

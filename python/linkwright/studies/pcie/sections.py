@@ -1,4 +1,4 @@
-"""The sections of the study."""
+"""Writes the sections of the study."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Found = Mapping[Layout, Sequence[Pair]]
-# What is compared with serving in turn.
+# These policies are compared with serving in turn.
 RIVALS = tuple(policy for policy in POLICIES if policy != "round-robin")
 SMALL, LARGE = 0, 1
 
@@ -77,12 +77,12 @@ def _percent(ratios: Sequence[float]) -> float:
 
 
 def totals(pairs: Sequence[Pair], policy: str) -> float:
-    """What both tasks gain over round-robin, the mean of the pairs."""
+    """Returns the gain of both tasks over round-robin, the mean of the pairs."""
     return _percent([pair.throughput(policy) for pair in pairs])
 
 
 def gains(pairs: Sequence[Pair], policy: str, task: int) -> float:
-    """What one of them gains, likewise."""
+    """Returns the gain of one of them, likewise."""
     return _percent([pair.gain(policy, task) for pair in pairs])
 
 
@@ -95,7 +95,7 @@ def _idle(pairs: Sequence[Pair], policy: str) -> float:
 
 
 def statements(found: Found, window: float) -> Section:
-    """What the paper's sentences say, beside both readings of its Fig. 2."""
+    """Compares the paper's sentences with both readings of its Fig. 2."""
     said = published()["throughput"]
     readings = [found[layout] for layout in QUICK]
 
@@ -217,7 +217,7 @@ def each_layout(found: Found) -> Section:
 
 
 def each_pair(found: Found) -> Section:
-    """Fig. 5: every pair."""
+    """Shows Fig. 5: every pair."""
     bars = [
         {"pair": pair_name(pair), "policy": policy, "throughput": pair.throughput(policy)}
         for pair in found[QUICK[0]]
@@ -266,7 +266,7 @@ def pair_name(pair: Pair) -> str:
 
 
 def longer(window: float, progress: Progress | None) -> Section:
-    """What a longer window changes."""
+    """Shows the effect of a longer window."""
     times = 4
     rows: list[tuple[Cell, ...]] = []
     for layout in QUICK:

@@ -1,4 +1,4 @@
-"""The thermal check of MGPU-TSM's package (section 3.4 of the dissertation).
+"""Runs the thermal check of MGPU-TSM's package (section 3.4 of the dissertation).
 
 Published numbers come from the data file `validation/thermal.toml`; the package is
 `examples/mgpu-tsm-package.toml`, whose assumptions say what is not published.

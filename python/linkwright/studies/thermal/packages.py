@@ -45,7 +45,7 @@ def the_package() -> dict[str, Any]:
 
 
 def changed(changes: Changes) -> Floorplan:
-    """The package with some of its assumptions changed.
+    """Returns the package with some of its assumptions changed.
 
     Args:
         changes: By the name of a layer (`sink layer` is the sink's) or a block, its keys; else
@@ -69,7 +69,7 @@ def changed(changes: Changes) -> Floorplan:
 
 
 def _toml(plan: Mapping[str, Any]) -> str:
-    """The floorplan as TOML: values first, then tables, then lists of tables."""
+    """Writes the floorplan as TOML: values first, then tables, then lists of tables."""
     values = {key: it for key, it in plan.items() if key not in ("layer", "block")}
     lines = [f"{key} = {_value(it)}" for key, it in values.items()]
     for kind in ("layer", "block"):

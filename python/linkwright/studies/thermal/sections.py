@@ -1,4 +1,4 @@
-"""The sections of the study."""
+"""Writes the sections of the study."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORTH: dict[str, Changes] = {
 
 
 def package() -> Section:
-    """Table 3.4, and what the floorplan has of it."""
+    """Writes Table 3.4, and the part of it that the floorplan has."""
     said = published()
     blocks = list(changed({}).blocks())
     rows: list[tuple[Cell, ...]] = []
@@ -146,7 +146,7 @@ def readings(cells: int, progress: Progress | None = None) -> Section:
 
 
 def statements(found: ThermalMap) -> Section:
-    """What section 3.4 says in words."""
+    """Checks the statements of section 3.4 in words."""
     limit, ambient = published()["limit"]["value"], found.floorplan.ambient
     blocks = {row["name"]: row for row in found.blocks()}
     gpus = [row for name, row in blocks.items() if name.startswith("GPU")]
@@ -190,7 +190,7 @@ def statements(found: ThermalMap) -> Section:
 
 
 def worth(cells: int, progress: Progress | None = None) -> Section:
-    """What each assumption is worth, changed alone."""
+    """Shows the worth of each assumption, changed alone."""
     rows: list[tuple[Cell, ...]] = []
     first: float | None = None
     for done, (name, changes) in enumerate(WORTH.items()):
@@ -218,7 +218,7 @@ def worth(cells: int, progress: Progress | None = None) -> Section:
 
 
 def finer(counts: Sequence[int]) -> Section:
-    """How the maximum changes with the cells."""
+    """Shows how the maximum changes with the cells."""
     plan = changed({})
     rows: list[tuple[Cell, ...]] = []
     for cells in counts:

@@ -1,7 +1,7 @@
-"""Training: the dissertation's characterisation of it, each published number beside ours.
+"""Holds the dissertation's characterisation of training, each published number beside ours.
 
-Published numbers come from the data file `validation/training.toml`; constants are calibrated
-on half of the rows of Tables 2.4 to 2.6 and 2.8 to 2.10, as `halves` and `volta` say.
+Published numbers come from the data file `validation/training.toml`. Constants are calibrated on
+half of the rows of Tables 2.4 to 2.6 and 2.8 to 2.10. The modules `halves` and `volta` say which.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INTRODUCTION = (
     "it is. The V100 system's rows enter nothing, but for every other row of Tables 2.8 and "
     "2.10, and of Table 2.9 on several GPUs.",
 )
-# What a quick study plays of the V100 system.
+# A quick study plays these networks and batches of the V100 system.
 QUICK = (("LeNet", "AlexNet"), (16,))
 BATCHES = (16, 32, 64)
 QUICK_EDGES = remote.EDGES[:2]

@@ -1,4 +1,4 @@
-"""Published times against ours."""
+"""Draws published times against ours."""
 
 from __future__ import annotations
 

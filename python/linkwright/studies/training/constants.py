@@ -1,4 +1,4 @@
-"""What the text leaves open and no model has: how much was trained, what decoding takes."""
+"""Holds values that the text leaves open: the amount of training, the time of decoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Constants", "constants"]
 
 @dataclass(frozen=True)
 class Constants:
-    """What the text leaves open.
+    """Holds the values that the text leaves open.
 
     Attributes:
         synthetic: Batches of an epoch on one GPU in Table 2.6.
@@ -30,7 +30,7 @@ class Constants:
 
 @cache
 def constants() -> Constants:
-    """Those that the calibration wrote."""
+    """Returns the constants that the calibration wrote."""
     text = resources.files(__package__).joinpath("constants.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return Constants(table["synthetic"], table["batches"], table["decode"] * 1e-6, table["nccl"])

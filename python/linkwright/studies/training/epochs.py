@@ -1,4 +1,4 @@
-"""Tables 2.4, 2.5 and 2.6: an epoch on the first three systems, row by row."""
+"""Computes Tables 2.4, 2.5 and 2.6: an epoch on the first three systems, row by row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Found", "Progress", "breakdown", "calibration", "find", "scaling"]
 Progress = Callable[[str, int, int], object]
 Found = Mapping[Epoch, Predicted]
 
-# What is compared, and how tables call it.
+# These parts are compared, under their names in tables.
 PARTS = {
     "run": "run time",
     "computing": "computing",
@@ -29,7 +29,7 @@ PARTS = {
 
 
 def find(rows: list[Epoch] | None = None, progress: Progress | None = None) -> Found:
-    """What Linkwright says of rows; of all where none are given."""
+    """Computes the expected epochs of rows, or of all rows where none are given."""
     terms = training_terms()
     rows = list(epochs()) if rows is None else rows
     found = {}
@@ -50,7 +50,7 @@ def errors(found: Found, part: str, which: str, table: str | None = None) -> lis
 
 
 def scalings(found: Found) -> dict[Epoch, tuple[float, float]]:
-    """The scaling of rows on several GPUs, by the published times and by ours."""
+    """Returns the scaling of rows on several GPUs, by the published times and by ours."""
     alone = {row.block: (row, ours) for row, ours in found.items() if row.gpus == 1}
     ratios = {}
     for row, ours in found.items():
@@ -61,7 +61,7 @@ def scalings(found: Found) -> dict[Epoch, tuple[float, float]]:
 
 
 def calibration(found: Found) -> Section:
-    """What was calibrated, and how far off both halves are."""
+    """Shows the calibrated constants, and the errors of both halves."""
     text = training_terms()
     kernels, host, left = (
         values(text, "kernels.mxnet"),
@@ -137,7 +137,7 @@ def calibration(found: Found) -> Section:
 
 
 def breakdown(found: Found) -> Section:
-    """Table 2.4."""
+    """Computes Table 2.4."""
     rows: list[tuple[Cell, ...]] = []
     for row, ours in found.items():
         if row.table != "2.4":
@@ -181,7 +181,7 @@ def breakdown(found: Found) -> Section:
 
 
 def scaling(found: Found) -> Section:
-    """Tables 2.5 and 2.6."""
+    """Computes Tables 2.5 and 2.6."""
     ratios = scalings(found)
     tables = []
     for table in ("2.5", "2.6"):

@@ -1,8 +1,8 @@
 """Which published rows the constants are calibrated on, and which are held back.
 
-Rows that differ only in their GPUs make a block. Of each of Tables 2.4, 2.5 and 2.6 every other
-block is calibrated on, the first of each table counted; of Tables 2.8 and 2.10 every
-other row, and of Table 2.9 every other of several GPUs. Nothing else is.
+Rows that differ only in their GPUs make a block. In each of Tables 2.4, 2.5 and 2.6 every other
+block is calibrated on, the first of each table counted. In Tables 2.8 and 2.10 every other row is.
+In Table 2.9 it is every other row of several GPUs. Nothing else is.
 """
 
 from __future__ import annotations

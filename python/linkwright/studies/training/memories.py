@@ -1,4 +1,4 @@
-"""Table 2.10 and section 2.2.5: memory of GPUs, and the largest batch."""
+"""Computes Table 2.10 and section 2.2.5: memory of GPUs, and the largest batch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _largest(network: str) -> int:
 
 
 def memories() -> Section:
-    """Both tables."""
+    """Writes both tables."""
     rows: list[tuple[Cell, ...]] = []
     errors: dict[str, list[float]] = {CALIBRATED: [], HELD_BACK: []}
     for place, row in enumerate(memory()):

@@ -1,8 +1,9 @@
-"""The dissertation's numbers of a DGX-1V's GPUs, and the preset's.
+"""Maps the dissertation's numbers of a DGX-1V's GPUs to the preset's.
 
 They differ: the text joins GPU 0 to GPU 1 by two NVLinks, `nvidia-smi` by one. The text names ten
-pairs of 28. That the first four GPUs are on one CPU is assumed: then the ways to number the preset
-that are left have the same links for the first two, four and eight GPUs; without it there are more.
+pairs of 28. It is assumed that the first four GPUs are on one CPU. Then all remaining ways to
+number the preset have the same links for the first two, four and eight GPUs. Without it there are
+more.
 """
 
 from __future__ import annotations
@@ -55,5 +56,5 @@ def numberings(
 
 @cache
 def preset_gpus() -> tuple[int, ...]:
-    """The preset's GPU for each GPU of the text: the first of all ways, by ids."""
+    """Returns the preset's GPU for each GPU of the text: the first of all ways, by ids."""
     return numberings(rows("numbering"), nvlinks(System(MACHINE)))[0]

@@ -1,4 +1,4 @@
-"""What Linkwright says of a row: the parts of an epoch."""
+"""Computes the parts of an epoch that Linkwright expects for a row."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from linkwright.studies.training.workloads import WORKLOADS, gpus_of, loaded, ma
 
 __all__ = ["FIRST", "SECOND", "Predicted", "play", "predict", "steps_of"]
 
-# What the first three systems were measured with, and dgx1-v100.
+# The first three systems, and dgx1-v100, were measured with these.
 FIRST = "mxnet-0-11"
 SECOND = "mxnet-18-04"
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """An epoch, in seconds.
+    """Holds an epoch, in seconds.
 
     Attributes:
         run: From its start to its end.
@@ -48,7 +48,7 @@ def play(
     terms: str,
     overlap: bool = True,
 ) -> Played:
-    """A step with so many samples on each GPU."""
+    """Plays a step with a given number of samples on each GPU."""
     recipe = Recipe(
         loaded(*workload),
         batch * gpus,
@@ -71,7 +71,7 @@ def steps_of(row: Epoch, constants: Constants) -> float:
 
 
 def predict(row: Epoch, terms: str, constants: Constants) -> Predicted:
-    """The epoch of a row of Tables 2.4 to 2.6."""
+    """Computes the epoch that Linkwright expects for a row of Tables 2.4 to 2.6."""
     what = (row.dataset, row.network), row.batch, row.system, row.gpus, "p2p", FIRST
     played = play(*what, terms)
     # A profiler counts how long kernels run, not how long a GPU waits for the next.

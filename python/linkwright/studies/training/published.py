@@ -1,4 +1,4 @@
-"""The published numbers of training, read from the data file `validation/training.toml`."""
+"""Reads the published numbers of training from the data file `validation/training.toml`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 @cache
 def published() -> dict[str, Any]:
-    """The numbers by entry: values or rows with columns, unit, source, and remark."""
+    """Returns the numbers by entry: values or rows with columns, unit, source, and remark."""
     return read_published(__package__)
 
 
@@ -70,13 +70,13 @@ class Epoch:
 
     @property
     def block(self) -> tuple[str, str, str, int, str]:
-        """What rows that differ only in their GPUs have in common."""
+        """Returns the values that rows have in common if they differ only in their GPUs."""
         return self.table, self.dataset, self.network, self.batch, self.system
 
 
 @cache
 def epochs() -> tuple[Epoch, ...]:
-    """The rows of Tables 2.4, 2.5 and 2.6."""
+    """Returns the rows of Tables 2.4, 2.5 and 2.6."""
     return tuple(
         _epoch(table, row)
         for table in ("2.4", "2.5", "2.6")
@@ -97,7 +97,7 @@ def _epoch(table: str, row: dict[str, Any]) -> Epoch:
 
 @dataclass(frozen=True)
 class Memory:
-    """One row of Table 2.10: memory in use, in GB.
+    """Holds one row of Table 2.10: memory in use, in GB.
 
     Attributes:
         network: The network.
@@ -120,13 +120,13 @@ class Memory:
 
 @cache
 def memory() -> tuple[Memory, ...]:
-    """The rows of Table 2.10."""
+    """Returns the rows of Table 2.10."""
     return tuple(Memory(**row) for row in rows("table_2_10"))
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Where the text parts from itself, from arithmetic or from a data sheet.
+    """Describes where the text parts from itself, from arithmetic or from a data sheet.
 
     Attributes:
         place: Where it stands.
@@ -145,5 +145,5 @@ class Contradiction:
 
 @cache
 def contradictions() -> tuple[Contradiction, ...]:
-    """All contradictions, in the order of the data file."""
+    """Returns all contradictions, in the order of the data file."""
     return tuple(Contradiction(**entry) for entry in published()["contradiction"])

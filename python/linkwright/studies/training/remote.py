@@ -1,4 +1,4 @@
-"""Fig. 1-3: a product of matrices on one GPU, some of them in another's memory."""
+"""Plays Fig. 1-3: a product of matrices on one GPU, some of them in another's memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACEMENTS = ((), ("c",), ("b", "c"), ("a", "b", "c"))
 
 @dataclass(frozen=True)
 class Product:
-    """A product of two matrices.
+    """Describes a product of two matrices.
 
     Attributes:
         time: Seconds of the kernel.
@@ -36,7 +36,7 @@ class Product:
 
 @cache
 def product(edge: int, remote: tuple[str, ...]) -> Product:
-    """A product on the first of two GPUs, with some matrices in the other's memory."""
+    """Plays a product on the first of two GPUs, with some matrices in the other's memory."""
     # Of code no GPU reads another's copy, and the memory study leaves it out, too.
     system = GpuSystem(gpus=2, memory="rdma", distribution="first", remote=remote, code=False)
     run = system.play("mm", edge, data=False)

@@ -1,4 +1,4 @@
-"""Fig. 2-8: ways to share memory, on synthetic workloads of the MLP."""
+"""Plays Fig. 2-8: ways to share memory, on synthetic workloads of the MLP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ DATASETS = {"MNIST": (20, 1), "CIFAR-10": (32, 1), "ImageNet": (10, 214)}
 SYSTEMS = ("kepler", "titan", "dgx1-p100")
 WAYS = ("p2p", "shared-memory", "zero-copy", "unified-memory")
 BATCH = 32
-# The workloads are programs without a framework: a call of the CUDA API takes about so many us.
+# The workloads are programs without a framework: a call of the CUDA API takes about this number of
+# us.
 LAUNCH = 5.0
 
 

@@ -1,4 +1,4 @@
-"""What chapter 2 says in words, checked."""
+"""Checks the statements of chapter 2 in words."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _by_nccl(networks: tuple[str, ...], batches: tuple[int, ...]) -> Iterator[Ro
 
 
 def _update(network: str, gpus: int) -> float:
-    """Seconds of a step's update with NCCL that no computation hides."""
+    """Returns the seconds of a step's update with NCCL that no computation hides."""
     played = volta.step(network, 16, gpus, volta.NCCL)
     [model] = played.step.models
     forward, backward, _ = played.step.computing(model)
@@ -291,7 +291,7 @@ def weights() -> Section:
 
 
 def against_itself() -> Section:
-    """Where the text contradicts itself, and what was taken."""
+    """Shows where the text contradicts itself, and the value that was taken."""
     table = tuple(
         (each.place, each.says, each.against, each.taken, each.why) for each in contradictions()
     )

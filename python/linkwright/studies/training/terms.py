@@ -15,7 +15,7 @@ SECTION = re.compile(r"\[([^\]]+)\]")
 
 
 def values(text: str, section: str) -> dict[str, float]:
-    """The numbers of a section."""
+    """Returns the numbers of a section."""
     table = tomllib.loads(text)
     for part in section.split("."):
         table = table[part]
@@ -27,7 +27,7 @@ def values(text: str, section: str) -> dict[str, float]:
 
 
 def changed(text: str, new: Values) -> str:
-    """The text with other values.
+    """Returns the text with other values.
 
     Args:
         text: That of `training_terms`.

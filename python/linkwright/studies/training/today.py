@@ -1,4 +1,4 @@
-"""Today's GPUs: what steps were measured to take on one, beside what the model says."""
+"""Compares measured steps on one of today's GPUs with the model's times."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ CALIBRATED_NETWORKS = (
 )
 CALIBRATED_GPU = "h100-sxm5-80gb"
 OTHER_GPU = "another GPU"
-# What the GPUs stand in; a GPU alone uses nothing of it but itself.
+# The GPUs stand in this server; a GPU alone uses nothing of it but itself.
 SERVER = "hgx-h100"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A step on one GPU with PyTorch.
+    """Holds a step on one GPU with PyTorch.
 
     Attributes:
         gpu: Its model.
@@ -77,7 +77,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Compared:
-    """A measured step, and the model's times of it in microseconds."""
+    """Holds a measured step, and the model's times of it in microseconds."""
 
     measured: Measured
     forward: float
@@ -86,7 +86,7 @@ class Compared:
 
     @property
     def busy(self) -> tuple[float, float]:
-        """What the GPU computes, in all: as measured, and as the model says."""
+        """Returns the computing time of the GPU, in all: as measured, and by the model."""
         row = self.measured
         if row.weights != row.precision:
             return row.forward + row.backward + row.update, sum(
@@ -129,7 +129,7 @@ def measured() -> tuple[Measured, ...]:
 
 @cache
 def _server(gpu: str) -> System:
-    """The server with GPUs of a model."""
+    """Builds the server with GPUs of a model."""
     own, wanted = (f'"{name.upper()}"' for name in (CALIBRATED_GPU, gpu))
     return System.from_text(System(SERVER).to_toml().replace(own, wanted))
 

@@ -36,8 +36,9 @@ __all__ = [
 
 SYSTEM = "dgx1-v100"
 NETWORKS = ("LeNet", "AlexNet", "ResNet", "GoogLeNet", "Inception-v3")
-# Larger pictures than the others take. Section 2.2.1 has ResNet among them, but with these a V100
-# would not hold the batch of 64 that it trained, and Table 2.10 has the memory of smaller ones.
+# These networks take larger pictures than the others. Section 2.2.1 has ResNet among them. With
+# such pictures a V100 would not hold the batch of 64 that it trained, and Table 2.10 has the memory
+# of smaller ones.
 LARGE = ("Inception-v3",)
 # Where two GPUs have no NVLink, a third hands on what is copied, as section 2.2.2 has it of MXNet.
 P2P = "p2p-relay"
@@ -46,7 +47,7 @@ NCCL = "all-reduce-broadcast"
 
 
 def with_nccl(terms: str, share: float) -> str:
-    """The terms of MXNet with NCCL, whose kernels take so much more time, on one GPU, too."""
+    """Returns the terms of MXNet with NCCL. Its kernels take longer by `share`, on one GPU, too."""
     kernels = values(terms, "kernels.mxnet")
     host = values(terms, f"framework.{SECOND}")
     slower: dict[str, object] = {"least": kernels["least"] * (1 + share)}
@@ -58,7 +59,7 @@ def with_nccl(terms: str, share: float) -> str:
 
 
 def step(network: str, batch: int, gpus: int, way: str) -> Played:
-    """A step with so many pictures on each GPU, by copies between GPUs or NCCL."""
+    """Plays a step with a given number of pictures on each GPU, by copies between GPUs or NCCL."""
     dataset = "ImageNet-299" if network in LARGE else "ImageNet"
     terms = training_terms()
     if way == NCCL:
@@ -67,7 +68,7 @@ def step(network: str, batch: int, gpus: int, way: str) -> Played:
 
 
 def speed_up(network: str, batch: int, gpus: int, way: str) -> float:
-    """Pictures a second over those of one GPU."""
+    """Returns the pictures a second over the pictures of one GPU."""
     return gpus * step(network, batch, 1, way).time / step(network, batch, gpus, way).time
 
 
@@ -86,7 +87,7 @@ def _off_overhead() -> float:
 
 
 def overheads() -> Section:
-    """Table 2.8."""
+    """Computes Table 2.8."""
     table: list[tuple[Cell, ...]] = [
         (
             row["network"],
@@ -124,7 +125,7 @@ def overheads() -> Section:
 
 
 def speedups(networks: tuple[str, ...], batches: tuple[int, ...]) -> Section:
-    """Fig. 2-4: speed-ups, by both ways."""
+    """Computes Fig. 2-4: speed-ups, by both ways."""
     said = {
         ("LeNet", 16, row["gpus"], way): row["ratio"]
         for row in rows("fig_2_4_gpus")
@@ -194,13 +195,13 @@ def _on_one_link() -> float:
 
 @cache
 def epoch(network: str, batch: int, gpus: int) -> float:
-    """Seconds of an epoch's steps with NCCL."""
+    """Returns the seconds of an epoch's steps with NCCL."""
     images: int = published()["fig_2_6"]["images"]
     return step(network, batch, gpus, NCCL).time * images / (batch * gpus)
 
 
 def waiting() -> list[tuple[dict[str, Any], str]]:
-    """The rows of Table 2.9, each with its half.
+    """Returns the rows of Table 2.9, each with its half.
 
     NCCL is called on several GPUs only: of their rows every other is calibrated on, the first
     counted.
@@ -231,7 +232,7 @@ def weak_beyond_strong(network: str, batch: int, gpus: int) -> float:
 
 
 def synchronized() -> Section:
-    """Table 2.9: waiting, and what else there is."""
+    """Computes Table 2.9: waiting, and the rest."""
     table: list[tuple[Cell, ...]] = []
     off = []
     for row, half in waiting():

@@ -1,4 +1,4 @@
-"""What each row of the tables trains: a network, its input, its samples, its framework."""
+"""Describes each table row's training: network, input, samples, framework."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Workload:
-    """A network on a dataset.
+    """Describes a network on a dataset.
 
     Attributes:
         network: Its name.
@@ -39,15 +39,15 @@ class Workload:
     is_decoded: bool = False
 
     def load(self) -> NeuralNetwork:
-        """The network on samples of this shape."""
+        """Loads the network on samples of this shape."""
         network = NeuralNetwork.find(self.network)
         if self.size is None:
             return network
         return network.with_input(size=self.size, channels=self.channels)
 
 
-# By dataset and network, as the text calls them. MXNet's examples for CIFAR-10 take 28 x 28 of
-# 32 x 32 points, and 110 layers of ResNet; for ImageNet they take 50 (train_cifar10.py,
+# This is by dataset and network, as the text calls them. MXNet's examples for CIFAR-10 take 28 x 28
+# of 32 x 32 points, and 110 layers of ResNet. For ImageNet they take 50 (train_cifar10.py,
 # train_imagenet.py).
 WORKLOADS = {
     ("MNIST", "MLP"): Workload("mlp:ten-classes", samples=60_000),
@@ -66,13 +66,13 @@ WORKLOADS = {
 
 @cache
 def loaded(dataset: str, network: str) -> NeuralNetwork:
-    """The network of a row."""
+    """Returns the network of a row."""
     return WORKLOADS[dataset, network].load()
 
 
 @cache
 def machine(system: str) -> System:
-    """The preset of a system of the text."""
+    """Returns the preset of a system of the text."""
     return System(PRESETS[system])
 
 

@@ -65,7 +65,7 @@ impl ServerRules {
         &self.rooms
     }
 
-    /// Counts the healthy GPUs of the server that has the most.
+    /// Holds one fenced block of a page.
     #[must_use]
     pub fn largest(&self) -> usize {
         self.rooms.first().copied().unwrap_or(0)

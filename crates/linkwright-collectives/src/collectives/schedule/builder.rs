@@ -23,7 +23,7 @@ struct Connections {
     in_switch: BTreeMap<(usize, &'static str), u32>,
 }
 
-/// Builds thread blocks from steps, which it collects.
+/// Builds thread blocks from steps.
 #[derive(Debug, Clone)]
 pub struct ScheduleBuilder {
     schedule: Schedule,

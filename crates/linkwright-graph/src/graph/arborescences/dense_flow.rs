@@ -116,7 +116,7 @@ impl DenseNetwork {
         self.set(from, to, self.left(from, to) - value);
     }
 
-    /// Multiplies every capacity by `factor`, which scales all flows.
+    /// Scales every capacity by `factor`.
     pub(super) fn multiply(&mut self, factor: u64) {
         for left in &mut self.left {
             *left *= factor;

@@ -77,7 +77,7 @@ struct Checked {
     terminals: usize,
     /// Gives the graph's number of each vertex.
     vertices: Vec<usize>,
-    /// Holds the same with fewer switches, and the way back to the graph's own numbers.
+    /// Holds the graph with fewer switches, and the way back.
     reduced: Reduced,
     unit: u64,
 }

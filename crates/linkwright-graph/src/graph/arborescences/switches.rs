@@ -1,10 +1,10 @@
 //! A graph without switches that carries as much.
 //!
-//! A switch forwards but needs no data. γ units of an arc into it and γ units of one out of it can
-//! be replaced by γ units of one arc past it. This is allowed as long as every terminal still
-//! receives all that it must. As much can leave each switch as can enter it, so a switch can be
-//! split off whole (Frank 1988; Bang-Jensen, Frank and Jackson 1995). Splitting never raises a cut.
-//! So a pair of arcs which cannot be split stays so, and each is tried once.
+//! A switch forwards but needs no data. Take γ units of an arc into it and γ units of one out of
+//! it. They can be replaced by γ units of one arc past it. This is allowed as long as every
+//! terminal still receives all that it must. As much can leave each switch as can enter it, so a
+//! switch can be split off whole (Frank 1988; Bang-Jensen, Frank and Jackson 1995). Splitting never
+//! raises a cut. So a pair of arcs which cannot be split stays so, and each is tried once.
 //!
 //! One flow to each terminal tells how much can be split of one pair. Splitting lowers every cut
 //! that it touches by γ. So the part that a flow lacks after splitting all was split too much. Many

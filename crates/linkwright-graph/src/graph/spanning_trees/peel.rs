@@ -27,7 +27,7 @@ pub(super) enum Preference {
 }
 
 impl Preference {
-    /// Returns a preference that varies with the round of a search, which it numbers.
+    /// Returns a preference that varies with the round of a search.
     pub fn of_round(round: usize, vertices: usize) -> Self {
         match round % 4 {
             0 => Self::Loaded,

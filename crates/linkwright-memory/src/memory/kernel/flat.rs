@@ -1,4 +1,4 @@
-//! Runs a workload on memory alone, without time: what its answer is, on a machine without caches.
+//! Runs a workload on memory alone, without time: it gives the answer of a machine without caches.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,9 +1,10 @@
-//! What the work-items of a wavefront touch with one instruction, and the lines that makes.
+//! Holds the bytes that the work-items of a wavefront touch with one instruction, and the lines
+//! that they lie in.
 
 use super::LANES;
 use crate::memory::address::LINE;
 
-/// A number for each work-item.
+/// Holds a number for each work-item.
 pub type PerLane<T> = [T; LANES];
 
 /// The bytes that one instruction touches: an address for each work-item that takes part, and the
@@ -11,9 +12,9 @@ pub type PerLane<T> = [T; LANES];
 #[derive(Debug, Clone)]
 pub struct Lanes {
     addresses: PerLane<u64>,
-    /// Which work-items take part.
+    /// Says which work-items take part.
     active: u64,
-    /// Bytes of each.
+    /// Counts the bytes of each.
     width: u32,
     /// The lines touched, in order of the first work-item that does, with the bytes of each.
     lines: Vec<(u64, u64)>,
@@ -63,27 +64,27 @@ impl Lanes {
         (self.active != 0).then(|| self.addresses[self.active.trailing_zeros() as usize])
     }
 
-    /// The lines touched, each with the bytes of it.
+    /// Returns the lines touched, each with the bytes of it.
     #[inline]
     #[must_use]
     pub fn lines(&self) -> &[(u64, u64)] {
         &self.lines
     }
 
-    /// Bytes that each work-item touches.
+    /// Returns the bytes that each work-item touches.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// The work-items that take part, each with its address.
+    /// Lists the work-items that take part, each with its address.
     pub fn each(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         (0..LANES)
             .filter(|lane| self.active >> lane & 1 == 1)
             .map(|lane| (lane, self.addresses[lane]))
     }
 
-    /// The words of work-items that lie in a line: lane, word of the lane, byte of the line.
+    /// Lists the words of work-items that lie in a line: lane, word of the lane, byte of the line.
     pub fn words_in(&self, line: u64) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         let words = self.width.div_ceil(4) as usize;
         self.each().flat_map(move |(lane, address)| {
@@ -95,7 +96,7 @@ impl Lanes {
     }
 }
 
-/// The bits of `length` bytes from one on.
+/// Returns the bits of `length` bytes from one on.
 #[inline]
 fn mask(from: u64, length: u64) -> u64 {
     if length == LINE { u64::MAX } else { ((1 << length) - 1) << from }

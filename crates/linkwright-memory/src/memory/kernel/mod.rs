@@ -1,11 +1,12 @@
-//! Kernels: what every wavefront of a launch does, written once and run with or without data.
+//! Holds kernels: the work of every wavefront of a launch, written once and run with or without
+//! data.
 //!
-//! What it represents: a kernel is an `async` function of one wavefront of 64 work-items. It asks
-//! the GPU for what takes time (an instruction, a load, a barrier) and awaits it; the compiler
-//! makes the state machine. Whoever holds the wavefronts decides how long things take: the timed
-//! model, or [`flat`], which runs a launch on memory alone. What it leaves out: registers and
-//! their pressure, divergence within an instruction (work-items are switched off), and what the
-//! code says, of which only the length is known.
+//! A kernel is an `async` function of one wavefront of 64 work-items. It asks the GPU for things
+//! that take time (an instruction, a load, a barrier) and awaits them. The compiler makes the state
+//! machine. The holder of the wavefronts decides how long things take. It is the timed model, or
+//! [`flat`], which runs a launch on memory alone. This leaves out registers and their pressure, and
+//! divergence within an instruction (work-items are switched off). It also leaves out the content
+//! of the code: only its length is known.
 //!
 //! Decision 0046 compares this with a builder, state machines by hand and an instruction set.
 
@@ -25,5 +26,5 @@ pub use workload::{
     Check, Image, KernelBuffer, KernelCode, KernelWorkload, Launch, Layout, Mismatch,
 };
 
-/// Work-items of a wavefront.
+/// Counts the work-items of a wavefront.
 pub const LANES: usize = 64;

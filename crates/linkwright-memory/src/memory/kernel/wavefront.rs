@@ -1,4 +1,4 @@
-//! A wavefront as its kernel sees it: what it may ask for, and what it gets.
+//! Describes a wavefront as its kernel sees it: its operations, and their results.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -10,20 +10,20 @@ use super::LANES;
 use super::lanes::{Lanes, PerLane};
 use crate::units::Picoseconds;
 
-/// What a wavefront runs: a state machine that the compiler made of its kernel.
+/// Holds the program of a wavefront: a state machine that the compiler made of its kernel.
 pub type WavefrontProgram = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Whom a wavefront waits for.
+/// Names the others that a wavefront waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Every wavefront of its work-group.
+    /// Waits for every wavefront of its work-group.
     Group,
     /// Every wavefront of the launch, on all GPUs: an ideal barrier that the dispatcher holds,
     /// without traffic and without an action of any cache.
     Launch,
 }
 
-/// What an atomic operation makes of a word; the word before comes back.
+/// Names the change that an atomic operation makes to a word; the word before comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtomicOperation {
     /// Adds, modulo 2^32.
@@ -47,23 +47,23 @@ impl AtomicOperation {
     }
 }
 
-/// What a wavefront asks for.
+/// Names the operation that a wavefront asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WavefrontOperation {
     /// Nothing: it has not asked.
     #[default]
     Nothing,
-    /// Vector instructions, one after another.
+    /// Runs vector instructions, one after another.
     Compute(u32),
     /// Accesses to the memory of the work-group.
     Lds(u32),
-    /// The lanes' words, through the vector cache.
+    /// Reads the lanes' words, through the vector cache.
     Load,
-    /// The words of one address, through the scalar cache.
+    /// Reads the words of one address, through the scalar cache.
     LoadScalar,
-    /// The lanes' words, to memory.
+    /// Writes the lanes' words to memory.
     Store,
-    /// A word of each lane, at its home.
+    /// Changes a word of each lane, at its home.
     Atomic(AtomicOperation),
     /// To go on when a load is there.
     Arrived(Loaded),
@@ -99,7 +99,7 @@ impl Values {
         self.words.is_some()
     }
 
-    /// A word of a lane.
+    /// Returns a word of a lane.
     #[inline]
     #[must_use]
     pub fn word(&self, lane: usize, word: usize) -> u32 {
@@ -113,7 +113,7 @@ impl Values {
         self.words.as_ref().map_or_else(known, |words| words[word][lane])
     }
 
-    /// A lane's first word as a number.
+    /// Returns a lane's first word as a number.
     #[inline]
     #[must_use]
     pub fn float(&self, lane: usize) -> f32 {
@@ -132,19 +132,19 @@ impl Values {
 /// Where a wavefront is in its launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WavefrontPlace {
-    /// Its work-group, over all GPUs.
+    /// Names its work-group, over all GPUs.
     pub group: u32,
-    /// Its number in the group.
+    /// Gives its number in the group.
     pub wavefront: u32,
-    /// Wavefronts of a group.
+    /// Counts the wavefronts of a group.
     pub wavefronts: u32,
     /// The GPU that runs it, and of how many.
     pub gpu: u32,
-    /// GPUs of the launch.
+    /// Counts the GPUs of the launch.
     pub gpus: u32,
 }
 
-/// What stands between a wavefront's kernel and whoever runs it.
+/// Stands between a wavefront's kernel and its runner.
 #[derive(Debug, Default)]
 pub struct WavefrontState {
     place: WavefrontPlace,
@@ -156,12 +156,12 @@ pub struct WavefrontState {
     local: Rc<RefCell<Vec<u32>>>,
 }
 
-/// What goes with an operation on memory.
+/// Holds the data that goes with an operation on memory.
 #[derive(Debug, Default)]
 pub struct Posted {
-    /// What is touched.
+    /// Names the bytes that are touched.
     pub lanes: Lanes,
-    /// The words to store, or an atomic operation's operands.
+    /// Holds the words to store, or an atomic operation's operands.
     pub values: Values,
     /// The words that a load has brought.
     pub loaded: Values,
@@ -198,13 +198,13 @@ impl WavefrontState {
         self.line.get()
     }
 
-    /// What goes with the operation that was asked for.
+    /// Returns the data that goes with the operation that was asked for.
     pub fn posted(&self) -> std::cell::RefMut<'_, Posted> {
         self.posted.borrow_mut()
     }
 }
 
-/// A wavefront, in the hands of its kernel.
+/// Puts a wavefront in the hands of its kernel.
 #[derive(Debug, Clone)]
 pub struct Wavefront {
     state: Rc<WavefrontState>,
@@ -266,7 +266,7 @@ impl Wavefront {
         Ask { state: &self.state, operation }.await;
     }
 
-    /// Vector instructions, one after another.
+    /// Runs vector instructions, one after another.
     pub async fn compute(&self, instructions: u32) {
         self.ask(WavefrontOperation::Compute(instructions)).await;
     }

@@ -1,4 +1,4 @@
-//! What runs: buffers and the launches over them, with the answer that a CPU gives.
+//! Describes a workload: buffers and the launches over them, with the answer that a CPU gives.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -11,30 +11,30 @@ use crate::units::Bytes;
 /// The instructions of a kernel, as memory holds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelCode {
-    /// How many bytes; none of a kernel that wavefronts know without reading it.
+    /// Counts its bytes, which are none for a kernel that wavefronts know without reading it.
     pub size: Bytes,
-    /// How many instructions a wavefront issues from the first line to the last, each loop gone
-    /// through once: so it is known how far in the code it is.
+    /// Counts the instructions that a wavefront issues from the first line to the last, each loop
+    /// gone through once. So it is known how far in the code it is.
     pub instructions: u32,
 }
 
-/// One launch: work-groups of wavefronts that run the same kernel.
+/// Holds one launch: work-groups of wavefronts that run the same kernel.
 pub struct Launch {
-    /// What people call the kernel.
+    /// Gives the kernel's name that people use.
     pub name: Cow<'static, str>,
-    /// Work-groups.
+    /// Counts the work-groups.
     pub groups: u32,
-    /// Wavefronts of each.
+    /// Counts the wavefronts of each.
     pub wavefronts: u32,
-    /// Bytes of memory that a group shares.
+    /// Counts the bytes of memory that a group shares.
     pub lds: Bytes,
-    /// The kernel's instructions.
+    /// Describes the kernel's instructions.
     pub code: KernelCode,
     start: Box<dyn Fn(Wavefront) -> WavefrontProgram>,
 }
 
 impl Launch {
-    /// A launch of so many groups of wavefronts.
+    /// Makes a launch of `groups` groups of wavefronts.
     pub fn new<F: Future<Output = ()> + 'static>(
         name: impl Into<Cow<'static, str>>,
         (groups, wavefronts): (u64, u32),
@@ -45,20 +45,20 @@ impl Launch {
         Self { name: name.into(), groups: groups as u32, wavefronts, lds, code, start }
     }
 
-    /// The same with code of so many bytes, of which a wavefront issues so many instructions, each
-    /// loop gone through once. Launches of one name have one code.
+    /// Returns the same with code of `bytes` bytes. A wavefront issues `instructions` instructions
+    /// of it, each loop gone through once. Launches of one name have one code.
     #[must_use]
     pub fn of_code(self, bytes: u64, instructions: u32) -> Self {
         Self { code: KernelCode { size: Bytes(bytes), instructions }, ..self }
     }
 
-    /// The same with memory that each group shares.
+    /// Returns the same with memory that each group shares.
     #[must_use]
     pub fn sharing(self, lds: Bytes) -> Self {
         Self { lds, ..self }
     }
 
-    /// The program of a wavefront.
+    /// Returns the program of a wavefront.
     #[must_use]
     pub fn program(&self, wavefront: Wavefront) -> WavefrontProgram {
         (self.start)(wavefront)
@@ -71,14 +71,14 @@ impl fmt::Debug for Launch {
     }
 }
 
-/// Bytes that kernels work on.
+/// Describes bytes that kernels work on.
 #[derive(Clone)]
 pub struct KernelBuffer {
-    /// What people call it.
+    /// Gives the name that people use.
     pub name: Cow<'static, str>,
-    /// Its first address.
+    /// Gives its first address.
     pub address: u64,
-    /// How many bytes.
+    /// Counts its bytes.
     pub size: Bytes,
     /// Its words at the start, by number; none where it holds zeros and is not copied in.
     pub initial: Option<Rc<dyn Fn(u64) -> u32>>,
@@ -103,7 +103,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// No buffers yet.
+    /// Starts with no buffers.
     #[must_use]
     pub fn new(page: Bytes) -> Self {
         Self { page: page.0, buffers: Vec::new(), next: 0 }
@@ -165,31 +165,31 @@ impl Layout {
         })
     }
 
-    /// The buffers.
+    /// Returns the buffers.
     #[must_use]
     pub fn buffers(self) -> Vec<KernelBuffer> {
         self.buffers
     }
 }
 
-/// The bytes of memory, by address.
+/// Holds the bytes of memory, by address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     bytes: Vec<u8>,
 }
 
 impl Image {
-    /// Memory of so many bytes with what buffers hold at the start.
+    /// Makes a memory of `size` bytes with the content of buffers at the start.
     #[must_use]
     pub fn of(size: u64, buffers: &[KernelBuffer]) -> Self {
         let Ok(image) = Self::filled(size, buffers, || Ok::<_, Infallible>(()));
         image
     }
 
-    /// The same, asking at each word whether to go on.
+    /// Makes the same, asking at each word whether to go on.
     ///
     /// # Errors
-    /// What ended it.
+    /// Passes on the error that ended it.
     pub fn filled<E>(
         size: u64,
         buffers: &[KernelBuffer],
@@ -207,7 +207,7 @@ impl Image {
         Ok(image)
     }
 
-    /// The word at an address.
+    /// Returns the word at an address.
     #[inline]
     #[must_use]
     pub fn word(&self, address: u64) -> u32 {
@@ -217,14 +217,14 @@ impl Image {
             .map_or(0, |bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// The word at an address, as a number.
+    /// Returns the word at an address, as a number.
     #[inline]
     #[must_use]
     pub fn float(&self, address: u64) -> f32 {
         f32::from_bits(self.word(address))
     }
 
-    /// The bytes of a buffer, by its address and size.
+    /// Returns the bytes of a buffer, by its address and size.
     #[must_use]
     pub fn of_buffer(&self, address: u64, size: Bytes) -> &[u8] {
         let first = address as usize;
@@ -240,7 +240,7 @@ impl Image {
         }
     }
 
-    /// The bytes of a line.
+    /// Returns the bytes of a line.
     #[inline]
     pub fn line(&mut self, line: u64) -> &mut [u8] {
         &mut self.bytes[line as usize * 64..line as usize * 64 + 64]
@@ -250,17 +250,17 @@ impl Image {
 /// An answer that is not the CPU's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mismatch {
-    /// The buffer.
+    /// Names the buffer.
     pub buffer: Cow<'static, str>,
-    /// The first element that differs.
+    /// Names the first element that differs.
     pub element: u64,
-    /// What a CPU computes.
+    /// Gives the value that a CPU computes.
     pub expected: String,
-    /// What memory holds.
+    /// Gives the value that memory holds.
     pub got: String,
     /// Where it does.
     pub address: u64,
-    /// The compute unit that stored it last, of which GPU, where that is known.
+    /// Names the compute unit that stored it last, and its GPU, where that is known.
     pub stored_by: Option<(u32, u32)>,
 }
 
@@ -278,13 +278,13 @@ impl fmt::Display for Mismatch {
 /// Compares memory with what a CPU computes: the first element that differs, if any does.
 pub type Check = Box<dyn Fn(&Image) -> Result<(), Mismatch>>;
 
-/// What is run: buffers, launches one after another, and how the answer is checked.
+/// Holds everything for a run: buffers, launches one after another, and how the answer is checked.
 pub struct KernelWorkload {
-    /// What people call it.
+    /// Gives the name that people use.
     pub name: String,
-    /// The buffers, in the order of their addresses.
+    /// Holds the buffers, in the order of their addresses.
     pub buffers: Vec<KernelBuffer>,
-    /// The launches.
+    /// Holds the launches.
     pub launches: Vec<Launch>,
     /// Compares memory after the run with what a CPU computes.
     pub check: Check,
@@ -297,7 +297,7 @@ impl fmt::Debug for KernelWorkload {
 }
 
 impl KernelWorkload {
-    /// How much memory the buffers take.
+    /// Returns how much memory the buffers take.
     #[must_use]
     pub fn footprint(&self) -> Bytes {
         Bytes(self.buffers.iter().map(|buffer| buffer.size.0).sum())
@@ -308,7 +308,7 @@ impl Mismatch {
     /// Compares a buffer of numbers with what a CPU computes, exactly or within a part of it.
     ///
     /// # Errors
-    /// The first element that differs.
+    /// Names the first element that differs.
     pub fn floats(
         image: &Image,
         (name, address): (impl Into<Cow<'static, str>>, u64),
@@ -334,7 +334,7 @@ impl Mismatch {
     /// Compares a buffer of words with what a CPU computes.
     ///
     /// # Errors
-    /// The first element that differs.
+    /// Names the first element that differs.
     pub fn words(
         image: &Image,
         (name, address): (impl Into<Cow<'static, str>>, u64),

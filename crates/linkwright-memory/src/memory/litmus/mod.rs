@@ -235,7 +235,7 @@ fn program(
 mod tests {
     use super::*;
 
-    /// Every outcome over the values that are written, of which few are possible.
+    /// Returns every outcome over the values that are written. Few of them are possible.
     fn all(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
         let mut outcomes = vec![vec![]];
         for program in programs {

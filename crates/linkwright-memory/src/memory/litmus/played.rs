@@ -1,4 +1,4 @@
-//! Litmus tests on the simulator: one start of a test, and what many starts gave.
+//! Plays litmus tests on the simulator: one start of a test, and the outcomes of many starts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,10 +20,11 @@ const LATEST: u64 = 500;
 /// Pages over which the addresses are drawn.
 pub(super) const PAGES: u64 = 64;
 
-/// What a seed fixes of a test: where its wavefronts run, when they start, and where x and y are.
+/// Holds the choices that a seed fixes for a test: where its wavefronts run, when they start, and
+/// where x and y are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draw {
-    /// The compute unit of each wavefront, over all GPUs.
+    /// Names the compute unit of each wavefront, over all GPUs.
     pub units: Vec<u32>,
     /// After how many cycles each starts.
     pub starts: Vec<u64>,
@@ -33,8 +34,8 @@ pub struct Draw {
     pub places: Vec<u64>,
 }
 
-/// What a start of a test gave: what each wavefront's reads saw, or nothing, where a wavefront
-/// spun until the time was up.
+/// Holds the outcome of a start of a test: the values that each wavefront's reads saw. It is
+/// nothing where a wavefront spun until the time was up.
 pub type LitmusOutcome = Option<Reads>;
 
 /// How an outcome is judged.
@@ -44,12 +45,12 @@ pub enum Verdict {
     Allowed,
     /// No order of all accesses gives it.
     Forbidden,
-    /// A wavefront spins for ever.
+    /// Has a wavefront that spins for ever.
     NeverEnds,
 }
 
 impl Verdict {
-    /// How people call it.
+    /// Returns the words that people use.
     #[must_use]
     pub fn told(self) -> &'static str {
         match self {
@@ -63,17 +64,17 @@ impl Verdict {
 /// An outcome, and how often it was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// What was seen.
+    /// Holds the outcome that was seen.
     pub outcome: LitmusOutcome,
     /// How it is judged.
     pub verdict: Verdict,
-    /// From how many seeds.
+    /// Counts the seeds that gave it.
     pub count: u64,
-    /// The first of these.
+    /// Gives the first of these.
     pub seed: u64,
 }
 
-/// A litmus test on some GPUs.
+/// Plays a litmus test on some GPUs.
 #[derive(Debug)]
 pub struct Played<'a> {
     hierarchy: &'a Hierarchy,
@@ -108,11 +109,11 @@ impl<'a> Played<'a> {
         Ok(Self { hierarchy, litmus, options, warm, programs, maps })
     }
 
-    /// What a seed fixes; the same under every memory system.
+    /// Returns the choices that a seed fixes, the same under every memory system.
     ///
-    /// Of two wavefronts the second runs on the compute unit of the first, on one of its GPU or
-    /// on any, with chances of a quarter, a quarter and a half. Of x and y it is as likely that
-    /// they share a line, share a bank, or do not.
+    /// Of two wavefronts the second runs on the compute unit of the first, on one of its GPU or on
+    /// any. The chances are a quarter, a quarter and a half. It is equally likely that x and y
+    /// share a line, share a bank, or do not.
     #[must_use]
     pub fn draw(&self, seed: u64) -> Draw {
         let mut random = Random::new(seed);
@@ -156,10 +157,10 @@ impl<'a> Played<'a> {
         workload(self.litmus.name, (self.hierarchy, self.options.gpus), &self.programs, draw)
     }
 
-    /// What a seed's start gives.
+    /// Returns the outcome of a seed's start.
     ///
     /// # Errors
-    /// GPUs that cannot be, and what the hook ends.
+    /// Refuses GPUs that cannot be, and fails where the hook ends the run.
     pub fn play(&self, seed: u64, hook: Option<Hook<'_>>) -> Result<LitmusOutcome, GpuRunError> {
         let (workload, reads) = self.workload(&self.draw(seed));
         match run(self.hierarchy, &workload, &self.options, hook) {
@@ -263,7 +264,7 @@ pub(super) fn workload(
     (workload, reads)
 }
 
-/// What a wavefront does in a start of a test.
+/// Holds the steps of a wavefront in a start of a test.
 struct Part {
     program: Vec<LitmusStep>,
     start: u64,
@@ -327,7 +328,7 @@ impl Part {
 const NAMES: [&str; 2] = ["x", "y"];
 
 impl Litmus {
-    /// The program of each wavefront, as people write it.
+    /// Returns the program of each wavefront, as people write it.
     #[must_use]
     pub fn program(&self) -> String {
         let name = |address: u8| NAMES[usize::from(address)];
@@ -343,7 +344,7 @@ impl Litmus {
         self.waves.iter().map(wave).collect::<Vec<_>>().join(" ‖ ")
     }
 
-    /// An outcome in words: what each wavefront that reads has read, in order.
+    /// Returns an outcome in words: the values that each wavefront that reads has read, in order.
     #[must_use]
     pub fn told(&self, outcome: &LitmusOutcome) -> String {
         let Some(reads) = outcome else { return String::new() };

@@ -1,11 +1,11 @@
-//! G-TSC on one GPU (Tabbakh et al., HPCA 2018; section 4.1 of the MGPU-TSM dissertation).
+//! Plays G-TSC on one GPU (Tabbakh et al., HPCA 2018; section 4.1 of the MGPU-TSM dissertation).
 //!
-//! The L2 is where accesses meet, and keeps of each line when it was written and until when it may
-//! be read; [MGCC, mended](super::Mgcc) is the same with a level of caches between. A CU's `warpts`
-//! is kept by its L1. An expired copy is renewed: where the line is as it was, the answer has a
-//! lease and no data. What the L2 evicts leaves a floor. Timestamps that overflow start an epoch,
-//! where G-TSC resets all of them, and copies serve a certain number of reads, so that who spins
-//! sees a write in the end.
+//! Accesses meet in the L2. It keeps of each line when it was written and until when it may be
+//! read. [MGCC, mended](super::Mgcc) is the same with a level of caches between. A CU's `warpts` is
+//! kept by its L1. An expired copy is renewed: where the line is as it was, the answer has a lease
+//! and no data. A line that the L2 evicts leaves a floor. Timestamps that overflow start an epoch,
+//! where G-TSC resets all of them. Copies serve a certain number of reads, so that a spinning
+//! wavefront sees a write in the end.
 
 use super::message::{
     Access, Answered, Ask, CachePath, Copied, Flush, Level, Lookup, Overhead, Span, Stored,
@@ -15,7 +15,7 @@ use super::storage::Entry;
 use super::{CoherenceProtocol, Leases, Probes, ProtocolError};
 use crate::diagnostic::Registered;
 
-/// The protocol.
+/// Holds the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GTsc {
     time: Mgcc,
@@ -36,8 +36,8 @@ impl GTsc {
         Self { time: Mgcc { leases, ..Mgcc::MENDED } }
     };
 
-    /// G-TSC with one lease for reads and writes, timestamps of so many bits, and copies that
-    /// serve so many reads.
+    /// Makes G-TSC with one lease for reads and writes, timestamps of `bits` bits, and copies that
+    /// serve `reads` reads.
     ///
     /// # Errors
     /// When the lease is 0 or too long for the bits, or the bits are not from 2 to 16.

@@ -7,7 +7,7 @@
 //!
 //! HMG acknowledges no invalidation by itself: a release waits for those before it. Here the home
 //! answers a write when the copies are gone. As nobody but a fence waits for a write's answer, a
-//! fence sees the same; in exchange lines are valid or not, with nothing in between. HMG's
+//! fence sees the same. In exchange lines are valid or not, with nothing in between. HMG's
 //! directory within a GPU of several modules is left out: a GPU is one module.
 
 use super::CoherenceProtocol;
@@ -18,7 +18,7 @@ use super::message::{
 use super::non_coherent::{plain_l1_access, plain_l1_response};
 use crate::diagnostic::Registered;
 
-/// The protocol.
+/// Holds the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hmg {
     /// Whether accesses must be in order without fences, so that no read stops at an L1.
@@ -30,7 +30,7 @@ impl Hmg {
     pub const WITH_FENCES: Self = Self { sequential: false };
 }
 
-/// A valid copy.
+/// Stands for a valid copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ValidLine;
 
@@ -40,7 +40,7 @@ pub struct HmgHome {
     sharers: u32,
 }
 
-/// The bit of a GPU, or none.
+/// Returns the bit of a GPU, or none.
 #[inline]
 pub(super) fn bit(gpu: Option<u8>) -> u32 {
     gpu.map_or(0, |gpu| 1 << gpu)

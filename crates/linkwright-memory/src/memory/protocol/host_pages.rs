@@ -1,9 +1,10 @@
-//! Pages of the host: pinned there, or migrating to the GPU that touches them.
+//! Plays pages of the host: pinned there, or migrating to the GPU that touches them.
 //!
-//! What NVIDIA calls zero-copy and unified memory (section 1.2.2 of the MGPU-TSM dissertation).
+//! NVIDIA calls these zero-copy and unified memory (section 1.2.2 of the MGPU-TSM dissertation).
 //! Pinned pages are read and written over the bus each time, and atomics are done there: second
 //! levels are passed by. Pages that migrate are on one GPU at a time, which is not this protocol's
-//! matter; its second level keeps their lines. In both fences drop the copies of first levels.
+//! matter; its second level keeps their lines. In both cases fences drop the copies of first
+//! levels.
 
 use super::CoherenceProtocol;
 use super::message::{
@@ -13,10 +14,10 @@ use super::non_coherent::{NonCoherent, PlainLine, plain_l1_access, plain_l1_resp
 use crate::diagnostic::Registered;
 use crate::memory::address::Pages;
 
-/// The protocol.
+/// Holds the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HostPages {
-    /// Whether pages stay on the host.
+    /// Says whether pages stay on the host.
     pub pinned: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Directory MESI between the L2s of all GPUs.
+//! Plays directory MESI between the L2s of all GPUs.
 //!
 //! The home is a directory beside the memory: who owns a line, or who shares it. L2s write back.
-//! L1s write through to their L2, and are kept in agreement by fences, which drop their copies;
-//! where every access must be in order, they are passed by. Clean copies are dropped in silence.
-//! Upgrades carry data. The states that other implementations have in between are held by MSHRs,
-//! by the line that waits to be written back, and by the home, which serves one request at a time.
+//! L1s write through to their L2. Fences keep L1s in agreement by dropping their copies. Where
+//! every access must be in order, L1s are passed by. Clean copies are dropped in silence. Upgrades
+//! carry data. Other implementations have states in between. Here MSHRs, the line that waits to be
+//! written back, and the home hold these. The home serves one request at a time.
 
 use super::CoherenceProtocol;
 use super::hmg::bit;
@@ -15,7 +15,7 @@ use super::message::{
 use super::non_coherent::{plain_l1_access, plain_l1_response};
 use crate::diagnostic::Registered;
 
-/// The protocol.
+/// Holds the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mesi {
     /// Whether accesses must be in order without fences, so that no read stops at an L1.
@@ -27,7 +27,7 @@ impl Mesi {
     pub const WITH_FENCES: Self = Self { sequential: false };
 }
 
-/// What an L2 may do with its copy; invalid is no copy. An answer says which it gives.
+/// Says how an L2 may use its copy; invalid is no copy. An answer says which it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MesiState {
     /// Read it; others may, too.
@@ -39,7 +39,7 @@ pub enum MesiState {
     Modified,
 }
 
-/// A directory's entry.
+/// Holds a directory's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MesiHome {
     /// The GPU that may have written the line.
@@ -132,7 +132,7 @@ impl CoherenceProtocol for Mesi {
             Ask::Own | Ask::Write => {
                 Probes { gpus: home.holders() & !bit(from), probe: Probe::Invalidate }
             }
-            // Also who asks: what it wrote may be on its way back.
+            // The asking cache is probed, too: its written data may be on its way back.
             Ask::Atomic => Probes { gpus: home.holders(), probe: Probe::Invalidate },
         }
     }

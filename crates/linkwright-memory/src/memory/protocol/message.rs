@@ -1,24 +1,24 @@
-//! What caches and homes say to each other, whatever the protocol.
+//! Names the messages between caches and homes, whatever the protocol.
 
-/// A cache on the way from a CU to the home.
+/// Stands for a cache on the way from a CU to the home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
     /// A CU's own: written through, and not filled by writes unless the protocol says so.
     L1,
-    /// A bank of a GPU's second cache.
+    /// Stands for a bank of a GPU's second cache.
     L2,
 }
 
-/// What an access wants of a line.
+/// Says why an access wants a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Data.
+    /// Wants data.
     Read,
-    /// To change some bytes.
+    /// Wants to change some bytes.
     Write,
-    /// To change every byte of the line.
+    /// Wants to change every byte of the line.
     Overwrite,
-    /// To read and change at the home.
+    /// Wants to read and change at the home.
     Atomic,
 }
 
@@ -30,16 +30,16 @@ impl Access {
     }
 }
 
-/// What a cache asks of the level below it.
+/// Names the request of a cache to the level below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ask {
-    /// A copy to read.
+    /// Asks for a copy to read.
     Read,
     /// Another lease of a copy that is there; the answer has data only if the line has changed.
     Renew,
-    /// A copy to write.
+    /// Asks for a copy to write.
     Own,
-    /// The bytes of a write go through.
+    /// Sends the bytes of a write through.
     Write,
     /// An atomic is done there; the answer has the data before it.
     Atomic,
@@ -48,40 +48,40 @@ pub enum Ask {
 /// Which caches an access passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CachePath {
-    /// L1, the GPU's own L2, and a home at the memory controller.
+    /// Takes L1, the GPU's own L2, and a home at the memory controller.
     OwnL2,
     /// L1, the L2 of the GPU to which the line belongs, and its memory.
     LineL2,
-    /// L1, the GPU's own L2 unless the line belongs to it, and a home that is the L2 of the GPU
+    /// Takes L1, and the GPU's own L2 unless the line belongs to it. The home is the L2 of the GPU
     /// to which the line belongs.
     HomeL2,
 }
 
-/// What becomes of the copy in a cache that asks below.
+/// Says whether the copy stays, changes or goes in a cache that asks below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Meanwhile {
     /// It stays as it is.
     Stays,
-    /// The write's bytes change it at once.
+    /// Changes at once by the write's bytes.
     Merges,
     /// It goes first, its data written back if they are dirty.
     Goes,
 }
 
-/// What a cache asks below, and what it does until the answer comes.
+/// Holds a cache's request to the level below, and its state until the answer comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Forward<S> {
-    /// What it asks.
+    /// Names the request.
     pub ask: Ask,
-    /// With what stamp.
+    /// Gives the stamp.
     pub stamp: S,
-    /// What becomes of the copy here.
+    /// Says whether the copy here stays, changes or goes.
     pub copy: Meanwhile,
     /// Whether nobody else may look the line up in this cache until the answer is there.
     pub hold: bool,
 }
 
-/// What a cache makes of an access.
+/// Holds a cache's decision on an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lookup<L, S> {
     /// The copy here serves it: is read, or changed. The answer goes up with this stamp.
@@ -92,7 +92,7 @@ pub enum Lookup<L, S> {
     Forward(Forward<S>),
 }
 
-/// What becomes of a cache's copy when an answer comes.
+/// Says which copy a cache keeps when an answer comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Copied<L> {
     /// The answer's data are held in this state; those of a write that waited are merged in.
@@ -100,25 +100,25 @@ pub enum Copied<L> {
     /// The data that are here stay, those of the write that waited are merged in, and this is
     /// the state.
     Merge(L),
-    /// What is here stays as it is, and nothing comes in its place.
+    /// Leaves the copy as it is, and nothing comes in its place.
     Leave,
-    /// What is here is dropped.
+    /// Drops the copy.
     Drop,
 }
 
-/// What a cache makes of an answer.
+/// Holds a cache's decision on an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Answered<L, S> {
-    /// What becomes of its copy.
+    /// Says which copy it keeps.
     pub copy: Copied<L>,
-    /// What goes up with the data.
+    /// Gives the stamp that goes up with the data.
     pub stamp: S,
 }
 
-/// What a home may ask of a cache that holds a copy.
+/// Names the request of a home to a cache that holds a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Probe {
-    /// Drop it.
+    /// Drops the copy.
     Invalidate,
     /// Keep it, to be read only.
     Share,
@@ -129,7 +129,7 @@ pub enum Probe {
 pub struct Probes {
     /// The GPUs whose L2 is asked, one bit each.
     pub gpus: u32,
-    /// What is asked.
+    /// Names the request.
     pub probe: Probe,
 }
 
@@ -139,7 +139,7 @@ impl Default for Probes {
     }
 }
 
-/// What becomes of the data of a copy that is dropped.
+/// Says whether the data of a dropped copy is written back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Eviction {
     /// They are the same below.
@@ -148,10 +148,10 @@ pub enum Eviction {
     WriteBack,
 }
 
-/// What happens to all lines of a cache.
+/// Names the change to all lines of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flush {
-    /// Nothing.
+    /// Does nothing.
     Nothing,
     /// Dirty lines are written back, and stay.
     WriteBack,
@@ -169,9 +169,9 @@ pub enum Span {
     },
     /// By whoever is at these logical times, both included.
     Logical {
-        /// The first.
+        /// Gives the first.
         from: u64,
-        /// The last.
+        /// Gives the last.
         to: u64,
     },
 }
@@ -179,13 +179,13 @@ pub enum Span {
 /// How many bytes a protocol adds to each message, between any two levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Overhead {
-    /// To a request for data.
+    /// Counts the bytes added to a request for data.
     pub read_request: u32,
     /// To a request that carries data, or an atomic.
     pub write_request: u32,
-    /// To an answer with data.
+    /// Counts the bytes added to an answer with data.
     pub read_response: u32,
-    /// To the answer to a write.
+    /// Counts the bytes added to the answer to a write.
     pub write_response: u32,
     /// Whether the answer to a write carries the line's data.
     pub write_response_has_data: bool,
@@ -194,12 +194,12 @@ pub struct Overhead {
 /// How many bits a protocol keeps beside addresses, data and what every cache has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stored {
-    /// For a line, in an L1 and in a bank of L2 alike.
+    /// Counts the bits for a line, in an L1 and in a bank of L2 alike.
     pub line: u32,
     /// For each L1, whatever it holds.
     pub l1: u32,
-    /// For each bank of L2, likewise.
+    /// Counts the bits for each bank of L2, likewise.
     pub l2: u32,
-    /// For an entry of the timestamp storage unit.
+    /// Counts the bits for an entry of the timestamp storage unit.
     pub entry: u32,
 }

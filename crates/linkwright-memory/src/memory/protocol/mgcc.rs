@@ -1,20 +1,20 @@
-//! MGCC, mended: coherence of several GPUs by leases in logical time.
+//! Plays MGCC, mended: coherence of several GPUs by leases in logical time.
 //!
 //! Chapter 4 of the MGPU-TSM dissertation describes MGCC; [`MgccPrinted`](super::MgccPrinted) is
 //! that, and is not coherent. Decision 0045 says what differs here, and why:
 //!
 //! - requests carry the logical time of the L1 that asks, through every L2 to memory, and no L2
 //!   has a time of its own;
-//! - memory remembers of each line when it was written and until when it may be read; a write
-//!   comes after both the writer's time and every lease that memory gave;
+//! - memory remembers of each line when it was written and until when it may be read. A write comes
+//!   after both the writer's time and every lease that memory gave;
 //! - whoever reads what was written at a time has at least that time from then on;
 //! - a copy serves a certain number of reads; then the level below is asked as if it were not
 //!   there. So who spins on a copy sees what was written in the end;
-//! - what memory forgets of a line (an entry that was evicted) it keeps as a floor for all lines
-//!   of which it knows nothing;
+//! - memory keeps a forgotten line (an entry that was evicted) as a floor for all lines that it
+//!   knows nothing about;
 //! - timestamps that overflow start a new epoch, in which no old lease is valid;
-//! - the answer to a write says when the line had been written before: a copy of just that data
-//!   takes the write in, any other ends by its lease.
+//! - the answer to a write says when the line had been written before. A copy of just that data
+//!   takes the write in, and any other ends by its lease.
 
 #[cfg(test)]
 pub mod faulty;
@@ -27,7 +27,7 @@ use super::time::Leases;
 use super::{CoherenceProtocol, storage::Entry};
 use crate::diagnostic::Registered;
 
-/// The mended MGCC.
+/// Holds the mended MGCC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mgcc {
     /// How long copies may be read.
@@ -84,19 +84,20 @@ impl MgccLine {
     }
 }
 
-/// What messages carry: requests a time, answers a lease.
+/// Holds the stamp of messages: requests carry a time, answers a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MgccStamp {
     epoch: u32,
     /// In a request, the logical time of who asks; in an answer, when the data were written.
     time: u16,
-    /// In a request to renew, when the copy was written; in the answer to a read, until when the data may be read; in that to a write, when the
-    /// line had been written before, or the same as `time` where that was in another epoch.
+    /// In a request to renew, gives the time when the copy was written. In the answer to a read, it
+    /// is the time until which the data may be read. In the answer to a write, it is the time when
+    /// the line had been written before. Where that was in another epoch, it is the same as `time`.
     other: u16,
 }
 
 impl MgccStamp {
-    /// The same request, to renew a copy of its epoch.
+    /// Returns the same request, to renew a copy of its epoch.
     #[inline]
     pub(super) const fn renewing(self, line: &MgccLine) -> Self {
         Self { other: line.written, ..self }
@@ -109,16 +110,16 @@ impl MgccStamp {
     }
 }
 
-/// What a cache keeps: an L1 its logical time, an L2 the start of its epoch.
+/// Holds the state of a cache: an L1 keeps its logical time, an L2 the start of its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MgccCache {
     time: u64,
 }
 
-/// What a controller keeps for all of its lines.
+/// Holds the state that a controller keeps for all of its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MgccController {
-    /// The first time of its epoch.
+    /// Gives the first time of its epoch.
     start: u64,
     /// The end of every lease that it has forgotten.
     floor: u64,
@@ -136,7 +137,7 @@ impl Mgcc {
         MgccStamp { epoch, time: self.leases.stamp(time), other: 0 }
     }
 
-    /// The first and last time of a copy.
+    /// Returns the first and last time of a copy.
     #[inline]
     fn lease(&self, line: &MgccLine) -> (u64, u64) {
         let start = self.leases.start(line.epoch());
@@ -344,7 +345,7 @@ impl CoherenceProtocol for Mgcc {
         home.until
     }
 
-    /// What comes after the meeting is later than all before it.
+    /// Every access after the meeting is later than all before it.
     #[inline]
     fn on_meeting(&self, cache: &mut MgccCache, other: &MgccCache) {
         cache.time = cache.time.max(other.time);
@@ -365,7 +366,7 @@ mod tests {
     use super::super::time::ProtocolError;
     use super::*;
 
-    /// One L1 and one line's home.
+    /// Holds one L1 and one line's home.
     #[derive(Default)]
     struct Pair {
         l1: MgccCache,
@@ -373,7 +374,7 @@ mod tests {
     }
 
     impl Pair {
-        /// Whether the L1 served the access itself.
+        /// Plays an access, and says whether the L1 served it itself.
         fn play(
             &mut self,
             mgcc: Mgcc,

@@ -1,7 +1,7 @@
 //! MGCC as chapter 4 of the MGPU-TSM dissertation prints it, Algorithms 1 to 5.
 //!
-//! It is not coherent, and kept to show why: requests carry no time (section 4.2), so that memory
-//! never learns that a writer is ahead; a spinning reader's time does not move; an overflow and an
+//! It is not coherent, and kept to show why. Requests carry no time (section 4.2), so that memory
+//! never learns that a writer is ahead. A spinning reader's time does not move. An overflow and an
 //! entry that the TSU evicts start again at 0. Where text and algorithms differ, a field says which
 //! holds. `Brts = max[wts + 1, rts]` is read with the `Bwts` of the line above it.
 
@@ -24,7 +24,7 @@ pub struct MgccPrinted {
     /// Whether a write comes one after what memory gave, as in Figure 4-2, and not at it, as in
     /// Algorithm 3.
     pub writes_after_leases: bool,
-    /// Whether an L2's time goes with its requests, as sections 4.2.5 and 4.2.7 have it, so that
+    /// Says whether an L2's time goes with its requests, as sections 4.2.5 and 4.2.7 have it. Then
     /// memory moves on to it.
     pub l2_sends_time: bool,
 }
@@ -39,30 +39,31 @@ impl MgccPrinted {
     };
 }
 
-/// The time of a cache, `cts`.
+/// Holds the time of a cache, `cts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PrintedCache {
     cts: u64,
 }
 
-/// A block's `wts` and `rts`.
+/// Holds a block's `wts` and `rts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PrintedLine {
     wts: u32,
     rts: u32,
 }
 
-/// What messages carry: an answer `wts` and `rts`, a request nothing, or the L2's time as `wts`.
+/// Holds the stamp of messages: an answer carries `wts` and `rts`, a request nothing, or the L2's
+/// time as `wts`.
 pub type PrintedStamp = PrintedLine;
 
-/// The TSU's `memts` of a line.
+/// Holds the TSU's `memts` of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PrintedHome {
     memts: u32,
 }
 
 impl MgccPrinted {
-    /// What a cache makes of an answer's timestamps.
+    /// Returns the block that a cache makes of an answer's timestamps.
     #[inline]
     fn block(cts: u64, response: PrintedStamp) -> PrintedLine {
         let wts = (cts as u32).max(response.wts);
@@ -114,7 +115,8 @@ impl CoherenceProtocol for MgccPrinted {
         }
     }
 
-    /// Section 4.2.7: two timestamps a line, 64 bits a cache, and section 4.2.6: one an entry.
+    /// Follows section 4.2.7, with two timestamps a line and 64 bits a cache, and section 4.2.6,
+    /// with one an entry.
     fn stored(&self) -> Option<Stored> {
         let bits = u32::from(self.leases.bits);
         Some(Stored { line: 2 * bits, l1: u64::BITS, l2: u64::BITS, entry: bits })
@@ -221,7 +223,7 @@ impl CoherenceProtocol for MgccPrinted {
 mod tests {
     use super::*;
 
-    /// Figure 4-2b, steps 01 to 34, with its leases of 10 and 7 given by hand.
+    /// Tests figure 4-2b, steps 01 to 34, with its leases of 10 and 7 given by hand.
     #[test]
     fn the_caches_follow_the_figure() {
         let mgcc = MgccPrinted { writes_after_leases: true, ..MgccPrinted::default() };

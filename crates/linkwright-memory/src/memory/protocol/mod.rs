@@ -1,4 +1,5 @@
-//! What keeps the copies of a line in agreement: one [`CoherenceProtocol`] for each memory system.
+//! Keeps the copies of a line in agreement: there is one [`CoherenceProtocol`] for each memory
+//! system.
 //!
 //! A protocol is pure functions from a line's state and a message to a new state and what to do.
 //! Time, queues, data and the registers of misses (MSHRs) stay outside, so that a model checker
@@ -9,20 +10,21 @@
 //! Each compute unit (CU) has an L1. Its misses go down a [`CachePath`] of caches to the line's
 //! [home](Protocol::Home), where all accesses to the line meet. Whoever plays a protocol does this:
 //!
-//! - **An access** looks the line up by [`CoherenceProtocol::on_access`], from the L1 downwards, until a
-//!   cache says [`Lookup::Hit`] or the home answers by [`CoherenceProtocol::on_request`]. Each cache that
-//!   had said [`Lookup::Forward`] hears of the answer on its way back by
-//!   [`CoherenceProtocol::on_response`]. The access that asked takes its data from the answer, even where
-//!   the cache keeps no copy; those that waited for the same line look it up again.
+//! - **An access** looks the line up by [`CoherenceProtocol::on_access`], from the L1 downwards. It
+//!   goes on until a cache says [`Lookup::Hit`] or the home answers by
+//!   [`CoherenceProtocol::on_request`]. Each cache that had said [`Lookup::Forward`] hears of the
+//!   answer on its way back by [`CoherenceProtocol::on_response`]. The access that asked takes its
+//!   data from the answer, even where the cache keeps no copy. Accesses that waited for the same
+//!   line look it up again.
 //! - **A line that is held** ([`Forward::hold`]) is looked up by nobody else in that cache until
-//!   the answer is there, nor evicted; an access that holds waits for those that are on their way. A
-//!   read that finds another read on its way waits for it. Probes never wait. Where messages of
-//!   one cache about one line keep their order, a write need not wait for writes.
-//! - **A home serves one request a line at a time** where [`CoherenceProtocol::CONFIRMS`]: from before its
-//!   probes until the asking cache has the answer and says so. So no probe meets an answer on its
-//!   way, and lines need no transient states: a miss is in its MSHR, a transaction at its home.
-//!   Elsewhere requests are served at once, in the order in which they come, and messages may
-//!   overtake each other.
+//!   the answer is there. It is not evicted either. An access that holds waits for those that are
+//!   on their way. A read that finds another read on its way waits for it. Probes never wait. Where
+//!   messages of one cache about one line keep their order, a write need not wait for writes.
+//! - **A home serves one request a line at a time** where [`CoherenceProtocol::CONFIRMS`]. It does
+//!   so from before its probes until the asking cache has the answer and says so. So no probe meets
+//!   an answer on its way, and lines need no transient states. A miss is in its MSHR, a transaction
+//!   at its home. Elsewhere requests are served at once, in the order in which they come, and
+//!   messages may overtake each other.
 //! - **A fence that drops an L1's copies** drops those that are on their way there, too: their
 //!   answers serve who asked, and are not kept. Else another wavefront of the CU brings an old copy
 //!   in behind the fence (the checker found that).
@@ -64,28 +66,28 @@ pub use non_coherent::{NonCoherent, PlainLine};
 pub use storage::{Entry, TimestampStorageUnit};
 pub use time::{Leases, ProtocolError};
 
-/// What can be kept in flat arrays, compared, and told apart by a model checker.
+/// Stands for a value that can be kept in flat arrays, compared, and told apart by a model checker.
 pub trait Flat: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static {}
 
 impl<T: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static> Flat for T {}
 
-/// A coherence protocol, or the lack of one.
+/// Stands for a coherence protocol, or the lack of one.
 ///
 /// The state of a line and the stamp of a message take at most 8 bytes. GPUs are numbered from 0,
 /// below 32.
 pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What a message carries beside address and data.
+    /// Holds the part of a message beside address and data.
     type Stamp: Flat;
-    /// What a cache keeps of a line that it holds.
+    /// Holds a cache's state of a line that it has.
     type Line: Flat;
-    /// What each cache keeps for all of its lines.
+    /// Holds the state that each cache keeps for all of its lines.
     type Cache: Flat;
-    /// What a home remembers of a line.
+    /// Holds a home's memory of a line.
     type Home: Flat;
-    /// What each controller, the home of many lines, keeps for all of them.
+    /// Holds the state that each controller, the home of many lines, keeps for all of them.
     type Controller: Flat;
 
-    /// Whether the asking cache confirms each answer, and the home waits for it.
+    /// Says whether the asking cache confirms each answer, and the home waits for it.
     const CONFIRMS: bool = false;
 
     /// Which caches an access passes on its way to the home.
@@ -160,8 +162,8 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         response: Self::Stamp,
     ) -> Answered<Self::Line, Self::Stamp>;
 
-    /// What must be done before the home serves a request; `from` is the GPU whose L2 asks, and
-    /// none where an L1 does that stands directly above a home that is an L2.
+    /// Returns the probes that must be done before the home serves a request. `from` is the GPU
+    /// whose L2 asks. It is none where an L1 asks that stands directly above a home that is an L2.
     #[inline]
     fn before_request(&self, home: &Self::Home, from: Option<u8>, ask: Ask) -> Probes {
         let _ = (home, from, ask);
@@ -193,7 +195,7 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         None
     }
 
-    /// What becomes of a line's data when a cache drops its copy.
+    /// Says whether a line's data is written back when a cache drops its copy.
     #[inline]
     fn on_evict(&self, line: &Self::Line) -> Eviction {
         let _ = line;
@@ -208,14 +210,15 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         true
     }
 
-    /// What a home knows of a line of which it remembers nothing.
+    /// Returns a home's state of a line that it remembers nothing about.
     #[inline]
     fn remember(&self, controller: &Self::Controller) -> Self::Home {
         let _ = controller;
         Self::Home::default()
     }
 
-    /// What must be done before a home forgets a line, and what its controller keeps of it.
+    /// Returns the probes that must be done before a home forgets a line, and updates the
+    /// controller's state of it.
     #[inline]
     fn forget(&self, controller: &mut Self::Controller, home: &Self::Home) -> Probes {
         let _ = (controller, home);
@@ -243,21 +246,21 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         0
     }
 
-    /// What a fence of a wavefront does to the caches, once its accesses are done.
+    /// Returns the effect of a wavefront's fence on the caches, once its accesses are done.
     #[inline]
     fn on_fence(&self, level: Level) -> Flush {
         let _ = level;
         Flush::Nothing
     }
 
-    /// What an L1 hears of another where all wavefronts of a launch meet outside memory: at its end,
-    /// and at its barriers.
+    /// Tells an L1 of another where all wavefronts of a launch meet outside memory: at its end, and
+    /// at its barriers.
     #[inline]
     fn on_meeting(&self, cache: &mut Self::Cache, other: &Self::Cache) {
         let _ = (cache, other);
     }
 
-    /// What the boundary of two kernels does to the caches.
+    /// Returns the effect of the boundary of two kernels on the caches.
     fn on_boundary(&self, level: Level) -> Flush;
 
     /// When a copy may be read or written, for invariants.

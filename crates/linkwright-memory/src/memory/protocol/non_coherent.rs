@@ -1,7 +1,8 @@
 //! Nothing keeps copies in agreement: `rdma`, `tsm-wb-nc-rc` and `tsm-wt-nc-rc`.
 //!
-//! Kernels' boundaries do instead: they invalidate L1s, and L2s that hold other GPUs' lines, and
-//! write dirty lines back (chapters 3 and 4 of the MGPU-TSM dissertation).
+//! Copies are kept in agreement by kernels' boundaries instead. They invalidate L1s, and L2s that
+//! hold other GPUs' lines. They write dirty lines back (chapters 3 and 4 of the MGPU-TSM
+//! dissertation).
 
 use super::message::{
     Access, Answered, Ask, CachePath, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile,
@@ -10,7 +11,7 @@ use super::message::{
 use super::{CoherenceProtocol, Flat};
 use crate::diagnostic::Registered;
 
-/// Caches without coherence.
+/// Plays caches without coherence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NonCoherent {
     /// Whether L2s keep what is written until they evict it.
@@ -21,11 +22,11 @@ pub struct NonCoherent {
 }
 
 impl NonCoherent {
-    /// Remote lines through RDMA engines, written back.
+    /// Reaches remote lines through RDMA engines, written back.
     pub const RDMA: Self = Self { write_back: true, path: CachePath::LineL2 };
-    /// Truly shared memory under L2s that write back.
+    /// Has truly shared memory under L2s that write back.
     pub const TSM_WRITE_BACK: Self = Self { write_back: true, path: CachePath::OwnL2 };
-    /// Truly shared memory under L2s that write through.
+    /// Has truly shared memory under L2s that write through.
     pub const TSM_WRITE_THROUGH: Self = Self { write_back: false, path: CachePath::OwnL2 };
 }
 
@@ -36,7 +37,7 @@ pub struct PlainLine {
     pub dirty: bool,
 }
 
-/// What an L1 does in which nothing but its own CU changes a line.
+/// Returns the lookup of an L1 where nothing but its own CU changes a line.
 #[inline]
 pub(super) fn plain_l1_access<L, S: Flat>(present: bool, access: Access) -> Lookup<L, S> {
     let (ask, copy) = match access {
@@ -48,7 +49,7 @@ pub(super) fn plain_l1_access<L, S: Flat>(present: bool, access: Access) -> Look
     Lookup::Forward(Forward { ask, stamp: S::default(), copy, hold: access != Access::Read })
 }
 
-/// What such an L1 keeps of an answer.
+/// Returns the copy that such an L1 keeps of an answer.
 #[inline]
 pub(super) fn plain_l1_response<L: Flat, S: Flat>(access: Access) -> Answered<L, S> {
     let copy = match access {

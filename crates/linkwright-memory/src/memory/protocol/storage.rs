@@ -1,8 +1,8 @@
-//! The timestamp storage unit (TSU): what controllers remember of lines.
+//! Holds the timestamp storage unit (TSU): the controllers' memory of lines.
 
 use super::CoherenceProtocol;
 
-/// What a TSU knows of a line, in logical time.
+/// Holds a TSU's state of a line, in logical time.
 ///
 /// Hardware stores timestamps of the controller's epoch; whatever is of an earlier one counts as
 /// of that epoch's first time.
@@ -14,8 +14,8 @@ pub struct Entry {
     pub until: u64,
 }
 
-/// A set-associative store of what a controller remembers of its lines, which forgets the lowest
-/// of a full set (section 4.2.6 of the MGPU-TSM dissertation: 8 ways).
+/// Stores a controller's memory of its lines, set-associatively. It forgets the lowest of a full
+/// set (section 4.2.6 of the MGPU-TSM dissertation: 8 ways).
 #[derive(Debug, Clone)]
 pub struct TimestampStorageUnit<P: CoherenceProtocol> {
     ways: usize,
@@ -26,7 +26,7 @@ pub struct TimestampStorageUnit<P: CoherenceProtocol> {
 }
 
 impl<P: CoherenceProtocol> TimestampStorageUnit<P> {
-    /// An empty unit.
+    /// Makes an empty unit.
     ///
     /// # Panics
     /// When there is no set or no way: readers of presets refuse that.
@@ -42,7 +42,7 @@ impl<P: CoherenceProtocol> TimestampStorageUnit<P> {
         }
     }
 
-    /// The controller's own state, and the entry of a line, numbered within the controller.
+    /// Returns the controller's own state, and the entry of a line, numbered within the controller.
     ///
     /// Where there is none, one is made. If the set is full, the lowest is forgotten, which no
     /// probe may hinder: directories, which have probes to send, keep entries by themselves.

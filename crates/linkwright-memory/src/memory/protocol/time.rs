@@ -1,15 +1,15 @@
-//! Logical time: leases, and what happens when a timestamp's bits are used up.
+//! Counts logical time: leases, and the overflow of a timestamp's bits.
 //!
 //! Caches and homes store timestamps of few bits (16 in the dissertation), which overflow. So a
-//! logical time is an epoch above and a timestamp below: a cache or controller keeps its epoch
-//! once, its lines' timestamps are of that epoch, and messages carry both. Who learns of a later
-//! epoch moves there, and drops what it knows of earlier ones: all leases of those have ended. A
-//! lease never reaches into another epoch: where it would not end in this one, it starts in the
-//! next.
+//! logical time is an epoch above and a timestamp below. A cache or controller keeps its epoch
+//! once, its lines' timestamps are of that epoch, and messages carry both. A cache or controller
+//! that learns of a later epoch moves there. It drops its state of earlier ones, whose leases have
+//! all ended. A lease never reaches into another epoch: where it would not end in this one, it
+//! starts in the next.
 //!
-//! An epoch has 24 bits here, so that no run uses them up. Hardware would send one byte of it,
-//! and let nobody fall 128 epochs behind: an announcement to all caches each 64 epochs, which is
-//! after a million accesses to one controller at the least, and is left out here.
+//! An epoch has 24 bits here, so that no run uses them up. Hardware would send one byte of it, and
+//! let nobody fall 128 epochs behind. For this it would announce the epoch to all caches each 64
+//! epochs. That is after a million accesses to one controller at the least, and is left out here.
 
 use thiserror::Error;
 
@@ -27,25 +27,25 @@ pub struct Leases {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum ProtocolError {
-    /// A lease of no length.
+    /// Refuses a lease of no length.
     NoLease {
-        /// The setting.
+        /// Names the setting.
         what: &'static str,
-        /// The lease.
+        /// Gives the lease.
         lease: i128,
     },
-    /// A timestamp of too few or too many bits.
+    /// Refuses a timestamp of too few or too many bits.
     Width {
-        /// How many.
+        /// Counts the bits.
         bits: i128,
     },
     /// A lease that no timestamp can hold.
     LongLease {
-        /// The setting.
+        /// Names the setting.
         what: &'static str,
-        /// The lease.
+        /// Gives the lease.
         lease: i128,
-        /// The longest one.
+        /// Gives the longest one.
         most: u16,
     },
 }
@@ -74,10 +74,11 @@ impl Default for Leases {
 }
 
 impl Leases {
-    /// Section 4.4.2 of the dissertation: read leases of 10, write leases of 5, 16 bits.
+    /// Holds the values of section 4.4.2 of the dissertation: read leases of 10, write leases of 5,
+    /// 16 bits.
     pub const PUBLISHED: Self = Self { read: 10, write: 5, bits: 16 };
 
-    /// Leases of these lengths, in timestamps of so many bits.
+    /// Makes leases of these lengths, in timestamps of `bits` bits.
     ///
     /// # Errors
     /// When a lease is 0 or too long for the bits, or the bits are not from 2 to 16.
@@ -99,25 +100,25 @@ impl Leases {
         Ok(Self { read: read as u16, write: write as u16, bits })
     }
 
-    /// The last timestamp.
+    /// Returns the last timestamp.
     #[inline]
     pub(super) const fn last(self) -> u64 {
         (1 << self.bits) - 1
     }
 
-    /// The epoch of a time.
+    /// Returns the epoch of a time.
     #[inline]
     pub(super) const fn epoch(self, time: u64) -> u32 {
         (time >> self.bits) as u32
     }
 
-    /// The first time of an epoch.
+    /// Returns the first time of an epoch.
     #[inline]
     pub(super) const fn start(self, epoch: u32) -> u64 {
         (epoch as u64) << self.bits
     }
 
-    /// The timestamp of a time within its epoch.
+    /// Returns the timestamp of a time within its epoch.
     #[inline]
     pub(super) const fn stamp(self, time: u64) -> u16 {
         (time & ((1 << self.bits) - 1)) as u16

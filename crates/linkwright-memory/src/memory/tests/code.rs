@@ -1,4 +1,4 @@
-//! Code that wavefronts read: how much of it, from where, and what that takes.
+//! Tests code that wavefronts read: how much of it, from where, and at which cost.
 
 use super::*;
 use crate::memory::kernel::KernelCode;
@@ -12,14 +12,14 @@ fn without_data(memory: &str) -> GpuOptions<'static> {
     GpuOptions { with_data: false, ..options(memory) }
 }
 
-/// A run, and one without code.
+/// Returns a run, and one without code.
 fn both(benchmark: Benchmark, size: u64, options: &GpuOptions) -> [GpuRun; 2] {
     [true, false]
         .map(|with_code| play(benchmark, size, &GpuOptions { with_code, ..*options }).unwrap())
 }
 
-/// The lines of a workload's code, each kernel's once; at most with those that are read ahead of its
-/// end, unless its wavefronts have ended before they come.
+/// Returns the number of lines of a workload's code, each kernel's once. The most includes those
+/// that are read ahead of its end. Wavefronts may have ended before these come.
 fn lines_of_code(benchmark: Benchmark, size: u64) -> std::ops::RangeInclusive<u64> {
     let workload = benchmark_of(benchmark, size);
     let mut kernels: Vec<_> =
@@ -67,8 +67,8 @@ fn each_gpu_reads_code_of_its_own() {
 
 #[test]
 fn a_wavefront_reads_as_far_as_it_comes() {
-    // 40 instructions of 8 bytes, of which a wavefront issues 9: the second line is the last that
-    // it comes to.
+    // There are 40 instructions of 8 bytes, and a wavefront issues 9 of them: the second line is
+    // the last that it comes to.
     let mut workload = bare((1, 1), |wavefront| async move { wavefront.compute(9).await });
     let play =
         |workload: &KernelWorkload| run(r9_nano(), workload, &options("rdma"), None).unwrap();

@@ -1,4 +1,4 @@
-//! What decides, and what does not: inputs of kernels, settings of memory systems.
+//! Tests which inputs of kernels and settings of memory systems matter, and which do not.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use super::*;
 use crate::memory::protocol::Leases;
 use crate::units::Bandwidth;
 
-/// What is read must be used: whatever buffer holds other words than it should, the answer shows it.
+/// Every read must be used: whatever buffer holds other words than it should, the answer shows it.
 #[test]
 fn wrong_words_in_any_input_make_the_answer_wrong() {
     for (benchmark, size) in SMALL {
@@ -34,7 +34,7 @@ fn links_have_names_of_their_own() {
     }
 }
 
-/// A run with one setting changed, for each of those that not all memory systems heed.
+/// Tests a run with one setting changed, for each of those that not all memory systems heed.
 #[test]
 fn settings_change_times_where_they_are_heeded_and_nowhere_else() {
     let leases = |read, write, bits| Leases::new(read, write, bits).unwrap();

@@ -1,4 +1,4 @@
-//! What joins caches and memory where a GPU's file says so: PCIe, or a switch of shared memory.
+//! Joins caches and memory where a GPU's file says so: by PCIe, or by a switch of shared memory.
 //!
 //! Both are [`Wires`], as are a machine's own links
 //! ([`wires::between`](crate::network::wires::between)). PCIe switches join GPUs and the host
@@ -13,7 +13,7 @@ use crate::network::wires::{WireRate, Wires};
 use crate::system::gpus::Hierarchy;
 use crate::units::Bandwidth;
 
-/// PCIe between GPUs and to the host: two GPUs on a switch, the switches on one root.
+/// Builds PCIe between GPUs and to the host: two GPUs on a switch, the switches on one root.
 ///
 /// Ends are the GPUs and, after the last, the host; the path between two is
 /// [`pair_path`](crate::network::wires::pair_path).

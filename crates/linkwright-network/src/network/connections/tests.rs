@@ -13,7 +13,7 @@ fn routes(name: &str) -> Routes<'static> {
     Routes::new(&system, |_| 1.0).unwrap()
 }
 
-/// All that occurs, with its time.
+/// Lists all that occurs, with its time.
 fn occurrences(traffic: &mut Traffic<'_, Connections<'_>>) -> Vec<(u64, Occurrence)> {
     std::iter::from_fn(|| {
         let next = traffic.next_occurrence().unwrap();
@@ -35,7 +35,7 @@ fn transfers_share_what_their_connections_have_in_common() {
     traffic.transfer(split, Bytes(bytes), 1).unwrap();
     traffic.transfer(alone, Bytes(bytes), 2).unwrap();
     let found = occurrences(&mut traffic);
-    // Both go at one rate, of which the first resource carries one and a half.
+    // Both go at one rate. The first resource carries one and a half of it.
     let end = bytes as f64 * 1.5 / capacity(a.0) * 1e12;
     assert!((found[0].0 as f64 - end).abs() <= 2.0, "{found:?}, {end}");
     let of = |token| {

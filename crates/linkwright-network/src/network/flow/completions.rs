@@ -1,4 +1,4 @@
-//! The completions of active flows, the earliest first, each movable by its flow's slot.
+//! Holds the completions of active flows, the earliest first, each movable by its flow's slot.
 
 use super::FlowId;
 use crate::units::Picoseconds;
@@ -7,12 +7,12 @@ use crate::units::Picoseconds;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Completions {
     heap: Vec<(Picoseconds, FlowId)>,
-    /// For each slot, the index of its entry.
+    /// Gives, for each slot, the index of its entry.
     places: Vec<Option<u32>>,
 }
 
 impl Completions {
-    /// The earliest completion, of equal ones that of the lowest id.
+    /// Returns the earliest completion. Among equal ones it is the one of the lowest id.
     pub(super) fn first(&self) -> Option<(Picoseconds, FlowId)> {
         self.heap.first().copied()
     }

@@ -64,7 +64,7 @@ pub trait Ports {
     /// Sends over a connection that was opened on the network; the number as in [`send`](Self::send).
     ///
     /// # Errors
-    /// No such connection, or a time beyond 213 days.
+    /// Refuses a connection that does not exist, or a time beyond 213 days.
     fn transfer(
         &mut self,
         connection: ConnectionIndex,

@@ -9,12 +9,12 @@ use crate::units::Picoseconds;
 /// One that some rank has entered and that has not ended.
 #[derive(Debug, Clone, Default)]
 struct TimedCall {
-    /// The longest that a rank states.
+    /// Holds the longest time that a rank states.
     duration: Picoseconds,
     entered: Vec<ProtocolCall>,
 }
 
-/// All of them, by their contexts.
+/// Holds all of them, by their contexts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TimedCalls(BTreeMap<u32, TimedCall>);
 

@@ -20,7 +20,7 @@ pub struct TestNetwork {
     pub most_under_way: usize,
     /// Where GPUs sit: a host stands for the first of as many; four GPUs are a server.
     site: GpuSite,
-    /// Reports itself stuck once so many messages were sent.
+    /// Says after how many sent messages it reports itself stuck.
     pub stuck_after: usize,
 }
 
@@ -40,12 +40,12 @@ impl TestNetwork {
         }
     }
 
-    /// A network whose GPUs sit so.
+    /// Makes a network whose GPUs sit at a given site.
     pub fn with_site(site: GpuSite) -> Self {
         Self { site, ..Self::new() }
     }
 
-    /// A network of so many GPUs.
+    /// Makes a network of a given number of GPUs.
     pub fn of_gpus(gpus: u32) -> Self {
         Self { injected: vec![0; gpus as usize], ..Self::new() }
     }

@@ -1,4 +1,4 @@
-//! Jobs that come while others run, and what they leave for the next.
+//! Tests jobs that come while others run, and the state that they leave for the next.
 
 use proptest::prelude::*;
 
@@ -129,8 +129,8 @@ fn a_job_that_cannot_run_is_refused_and_changes_nothing() {
 }
 
 proptest! {
-    /// However jobs come, each takes as long as alone on its GPUs, and gets what it gets when all
-    /// are known before: the places of ranks that are used again carry nothing over.
+    /// However jobs come, each takes as long as alone on its GPUs. Each gets the same as when all
+    /// are known before. The places of ranks that are used again carry nothing over.
     #[test]
     fn nothing_is_carried_over(
         wanted in prop::collection::vec(prop::sample::subsequence((0..6_u32).collect::<Vec<_>>(), 1..5), 1..14),

@@ -15,7 +15,7 @@ const ANNOUNCED: MpiProtocol = MpiProtocol {
     ..FREE
 };
 
-/// What crossed the network, and when it was handed to it.
+/// Returns the messages that crossed the network, and when each was handed to it.
 fn crossed(network: &TestNetwork) -> Vec<(u64, u32, u64)> {
     let messages = network.messages.iter();
     messages.map(|(time, message)| (time.0, message.source, message.size.0)).collect()

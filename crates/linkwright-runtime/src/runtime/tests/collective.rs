@@ -1,4 +1,4 @@
-//! Collectives run as messages that match nothing else.
+//! Tests that collectives run as messages that match nothing else.
 
 use crate::program::CollectiveKind;
 

@@ -18,7 +18,7 @@ fn reduce(size: u64, rate: Option<u64>) -> Operation {
     Operation::Reduce { size: Bytes(size), rate: rate.map(Bandwidth) }
 }
 
-/// GPUs with a host, so many copy engines and a memory of 1.5 B/ps.
+/// Makes GPUs with a host, a given number of copy engines and a memory of 1.5 B/ps.
 fn with_engines(copy_engines: u32, copy_directions: u32) -> TestNetwork {
     let (host, memory_bandwidth) = (Some(2048), Some(Bandwidth(1_500_000_000_000)));
     let site =
@@ -26,7 +26,7 @@ fn with_engines(copy_engines: u32, copy_directions: u32) -> TestNetwork {
     TestNetwork::with_site(site)
 }
 
-/// One operation on each of as many streams.
+/// Puts each operation on a stream of its own.
 fn side_by_side(operations: &[Operation]) -> RankProgram {
     rank(|rank| {
         for (stream, operation) in (0..).zip(operations) {
@@ -171,7 +171,7 @@ fn what_cannot_be_copied_or_reduced_is_refused() {
     }
 }
 
-/// What was copied, from when and until when.
+/// Records each copy, from when and until when.
 #[derive(Default)]
 struct Copied(Vec<(CopyRecord, u64)>);
 

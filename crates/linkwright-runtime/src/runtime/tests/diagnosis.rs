@@ -1,4 +1,4 @@
-//! What a person reads when ranks wait for ever.
+//! Tests the text that a person reads when ranks wait for ever.
 
 use crate::network::TransportError;
 use crate::program::CollectiveKind;

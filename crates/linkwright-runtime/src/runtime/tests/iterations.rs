@@ -36,7 +36,7 @@ fn what_lies_around_the_loop_runs_once() {
     }
 }
 
-/// A loop, and the same written out, take the same time.
+/// A loop takes the same time as its body written out.
 #[test]
 fn a_loop_is_its_body_written_out() {
     let body = |rank: &mut RankBuilder, me: u32| {

@@ -44,7 +44,8 @@ impl Lowering for Kernels {
 const SENDS: KernelStep = KernelStep { sends: true, receives: false, count: 1, copies: false };
 const TAKES: KernelStep = KernelStep { sends: false, receives: true, count: 1, copies: false };
 
-/// Both ranks send what they have to the other, in so many pieces; on their ways `first` and on.
+/// Lets both ranks send `bytes` bytes to each other, in `pieces` pieces, over the connections from
+/// `first_connection` on.
 pub(super) fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {
     exchange_by(TAKES, bytes, pieces, first_connection)
 }
@@ -74,7 +75,7 @@ pub(super) fn routes() -> Routes<'static> {
 
 const GPUS: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/// A network with two connections there and back over the first two links.
+/// Makes a network with two connections there and back over the first two links.
 pub(super) fn network<'a>(routes: &'a Routes<'a>) -> Connections<'a> {
     let mut network = Connections::over(routes, &GPUS);
     for resource in [0, 1, 0, 1] {
@@ -88,7 +89,7 @@ fn all_reduce(size: u64) -> Operation {
     Operation::Collective { kind, root: 0, communicator: WORLD, size: Bytes(size) }
 }
 
-/// How long so much takes alone on the first link.
+/// Returns the picoseconds that `bytes` bytes take alone on the first link.
 fn alone(routes: &Routes<'_>, bytes: u64) -> u64 {
     (bytes as f64 / routes.capacities()[0].0 as f64 * 1e12).ceil() as u64
 }
@@ -183,8 +184,8 @@ fn a_late_connection_carries_nothing_before_peer_access_is_off() {
     assert_eq!(ends(&outcome), [first, first + HOP]);
 }
 
-/// What arrives when a transfer ends comes after it: so the one that waited for the transfer has
-/// the first turn on the lane that both want.
+/// Data that arrives when a transfer ends comes after it. So the block that waited for the transfer
+/// has the first turn on the lane that both want.
 #[test]
 fn what_comes_at_a_time_waits_for_the_transfers_that_end_then() {
     let routes = routes();

@@ -54,7 +54,7 @@ fn play_on(
     runtime.run(&mut |_| ControlFlow::Continue(()))
 }
 
-/// When each rank of the first job ended.
+/// Says when each rank of the first job ended.
 fn ends(outcome: &Outcome) -> Vec<u64> {
     outcome.jobs[0].ranks.iter().map(|rank| rank.end.0).collect()
 }

@@ -1,4 +1,4 @@
-//! What messages cost, to the picosecond.
+//! Tests the costs of messages, to the picosecond.
 
 use super::network::LATENCY;
 use super::*;

@@ -10,8 +10,8 @@ use super::*;
 const RANKS: u32 = 6;
 const LARGEST: u64 = 300;
 
-/// One message. Each rank's program has its sends and receives in the order of the list, so
-/// that the first message of which not all has happened can always happen.
+/// Describes one message. Each rank's program has its sends and receives in the order of the list.
+/// So the first message that has not fully happened can always happen.
 #[derive(Debug, Clone)]
 struct Exchange {
     source: u32,
@@ -38,9 +38,10 @@ fn exchange() -> impl Strategy<Value = Exchange> {
     )
 }
 
-/// What the receives of a rank take: bit 0 any tag, bit 1 any source. All receives of one rank
-/// are alike, so that none takes what another needs. Without wildcards a receive takes no more than
-/// its own message, so that a larger one in its place is an error.
+/// Writes the programs. For each rank, `wildcards` says how its receives select: bit 0 any tag, bit
+/// 1 any source. All receives of one rank are alike, so that none takes a message that another
+/// needs. Without wildcards a receive takes no more than its own message, so that a larger one in
+/// its place is an error.
 fn written(exchanges: &[Exchange], wildcards: &[u8]) -> Arc<Program> {
     let mut ranks = vec![(RankBuilder::default(), Vec::<PendingOperation>::new()); RANKS as usize];
     for exchange in exchanges {
@@ -49,8 +50,8 @@ fn written(exchanges: &[Exchange], wildcards: &[u8]) -> Arc<Program> {
         let (from, selected) = ((wild & 2 == 0).then_some(source), (wild & 1 == 0).then_some(tag));
         let (rank, requests) = &mut ranks[source as usize];
         rank.run(compute(computing));
-        // A blocked sender to a receiver that takes anything might wait for the message of
-        // another, as it might in MPI; so might one that sends to itself.
+        // A blocked sender to a receiver that takes anything might wait for the message of another,
+        // as it might in MPI. So might one that sends to itself.
         if exchange.blocking_send && wild == 0 && source != destination {
             rank.run(send(destination, tag, size));
         } else {

@@ -1,4 +1,4 @@
-//! What a replay reports, and what an observer sees.
+//! Tests the results of a replay, and the records that an observer sees.
 
 use crate::runtime::{MessageRecord, Observer, RankId};
 

@@ -30,7 +30,7 @@ impl Lowering for &Trees {
     }
 }
 
-/// The parent and the children of a rank in the tree below the root.
+/// Returns the parent and the children of a rank in the tree below the root.
 fn tree(call: &CollectiveCall) -> (Option<u32>, Vec<u32>) {
     let place = |relative: u32| (relative + call.root) % call.ranks;
     let relative = (call.index + call.ranks - call.root) % call.ranks;

@@ -5,14 +5,14 @@ use super::numbers::{Counts, Numbers};
 use crate::diagnostic::Named;
 use crate::system::fabric::{Fabric, NodeId};
 
-/// The order in which network interfaces take the ports of a fabric.
+/// Orders the network interfaces as they take the ports of a fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum PortOrder {
-    /// Server by server: all interfaces of the first, then those of the second.
+    /// Goes server by server: all interfaces of the first, then those of the second.
     #[default]
     Plain,
-    /// Rail by rail: the first interface of every server, then every second, so that interfaces
-    /// of one rail share the fabric's first switches.
+    /// Goes rail by rail: the first interface of every server, then every second, so that
+    /// interfaces of one rail share the fabric's first switches.
     Rails,
 }
 
@@ -41,12 +41,12 @@ impl Named for InterfaceRule {
         &[("nearest", Self::Nearest), ("in-turn", Self::InTurn), ("first", Self::First)];
 }
 
-/// How many interfaces lie on rails before one, of all servers.
+/// Counts the interfaces that lie on rails before one, of all servers.
 fn on_rails_before(numbers: &Numbers, rail: u32) -> u32 {
     numbers.rows().map(|(_, count, each)| count * each.nics.min(rail)).sum()
 }
 
-/// The port of an interface.
+/// Returns the port of an interface.
 pub(super) fn port_of(order: PortOrder, numbers: &Numbers, nic: u32) -> NodeId {
     if order == PortOrder::Plain {
         return nic;
@@ -60,7 +60,7 @@ pub(super) fn port_of(order: PortOrder, numbers: &Numbers, nic: u32) -> NodeId {
     on_rails_before(numbers, at.index) + before_in_rail
 }
 
-/// The interface at a port.
+/// Returns the interface at a port.
 pub(super) fn nic_of(order: PortOrder, numbers: &Numbers, port: NodeId) -> Option<u32> {
     if port >= numbers.total().nics {
         return None;
@@ -80,7 +80,7 @@ pub(super) fn nic_of(order: PortOrder, numbers: &Numbers, port: NodeId) -> Optio
     None
 }
 
-/// What people call servers on a fabric: `4xdgx1-v100 on fat-tree-16`.
+/// Names servers on a fabric for people: `4xdgx1-v100 on fat-tree-16`.
 pub(super) fn name(kinds: &[ServerKind], rows: &[(u32, u32, Counts)], fabric: &Fabric) -> String {
     let servers: Vec<String> = rows
         .iter()

@@ -6,11 +6,12 @@ use crate::system::error::SystemError;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{DeviceId, Server};
 
-/// A server that a fabric can join: itself where it lists interfaces, else with one for each of
-/// its CPUs on 16 lanes of its fastest PCIe, and what was assumed of it.
+/// Returns a server that a fabric can join, and the assumptions about it. It is the server itself
+/// where it lists interfaces. Else it gets one for each of its CPUs on 16 lanes of its fastest
+/// PCIe.
 ///
 /// # Errors
-/// A network of its own; neither interfaces nor CPUs.
+/// Refuses a server with a network of its own, and one with neither interfaces nor CPUs.
 pub(super) fn with_interfaces(
     server: &Arc<Server>,
 ) -> Result<(Arc<Server>, Option<String>), SystemError> {

@@ -3,7 +3,7 @@
 //! A part that is lost keeps its number and its name, and has no links. So no other part is numbered anew, and no interface
 //! takes another port. With a part goes what is of no use without it:
 //!
-//! - With a server go its GPUs and its interfaces, with a switch of the fabric its links.
+//! - A server takes its GPUs and its interfaces along, a switch of the fabric its links.
 //! - A GPU that reaches no CPU any more is lost, as nothing can drive it.
 //! - An interface whose port has no link is lost. So is one on switches that are cut off from the largest part of the
 //!   fabric.
@@ -62,7 +62,7 @@ impl System {
     /// Loses some parts.
     ///
     /// # Errors
-    /// Parts of servers that a few numbers describe.
+    /// Refuses parts of servers that a few numbers describe.
     pub fn losing(&self, parts: &[SystemPart]) -> Result<Losses, PartError> {
         let mut lost = Lost::default();
         for part in parts {

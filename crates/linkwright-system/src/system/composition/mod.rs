@@ -1,12 +1,12 @@
-//! A system: servers of a few kinds, each used any number of times, and the fabric between them.
+//! Holds a system: servers of a few kinds, each used any number of times, and the fabric between
+//! them.
 //!
-//! What it represents: every device and every channel of the whole, by a number. A server is a
-//! template ([`Server`]), described once; a [`Fabric`] joins the network interfaces of all of
-//! them, each at a port of its own. Numbers are arithmetic over both, so that a system's memory
-//! grows with its kinds of servers and its fabric, and not with its servers. A lone server is a
-//! system without a fabric.
+//! Every device and every channel of the whole has a number. A server is a template ([`Server`]),
+//! described once. A [`Fabric`] joins the network interfaces of all of them, each at a port of its
+//! own. Numbers are arithmetic over both, so that a system's memory grows with its kinds of servers
+//! and its fabric, and not with its servers. A lone server is a system without a fabric.
 //!
-//! What it leaves out: which way anything takes; that is the business of routes.
+//! The model leaves out which way anything takes; that is the business of routes.
 //!
 //! | numbers | in order |
 //! | --- | --- |
@@ -57,7 +57,7 @@ pub struct ServerKind {
 }
 
 impl ServerKind {
-    /// The template.
+    /// Returns the template.
     #[must_use]
     pub fn server(&self) -> &Arc<Server> {
         &self.server
@@ -79,29 +79,29 @@ impl ServerKind {
     }
 }
 
-/// A device of a system.
+/// Names a device of a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemDevice {
     /// One of a server: `index` is its id in the template.
     OfServer(ServerPlace),
-    /// A switch of the fabric, by its number there.
+    /// Names a switch of the fabric by its number there.
     Switch(u32),
 }
 
-/// One direction of a bundle of links, anywhere in a system.
+/// Describes one direction of a bundle of links, anywhere in a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SystemChannel {
     /// The device where it starts.
     pub from: DeviceId,
     /// The device where it ends.
     pub to: DeviceId,
-    /// What it is.
+    /// Says of what kind it is.
     pub kind: LinkKind,
     /// How many links the bundle holds.
     pub count: u32,
-    /// Bytes per second of all of them.
+    /// Sums the bytes per second of all of them.
     pub bandwidth: Bandwidth,
-    /// One-way latency.
+    /// Gives the one-way latency.
     pub latency: Picoseconds,
     /// How it carries whole flits, where it does so by a clock.
     pub flits: Option<LinkFlits>,
@@ -160,12 +160,13 @@ impl System {
         }
     }
 
-    /// Servers, each so many times in a row, on a fabric. One without network interfaces is given
-    /// one for each CPU, which the system's assumptions say.
+    /// Puts servers on a fabric, each a given number of times in a row. A server without network
+    /// interfaces is given one for each CPU, which the system's assumptions say.
     ///
     /// # Errors
-    /// No server; one that has a network of its own, or neither interfaces nor CPUs; more
-    /// interfaces than the fabric has ports; more devices or channels than can be numbered.
+    /// Refuses no server. Refuses one that has a network of its own, or neither interfaces nor
+    /// CPUs. Refuses more interfaces than the fabric has ports, and more devices or channels than
+    /// can be numbered.
     pub fn new(
         servers: &[(Arc<Server>, u32)],
         fabric: Fabric,
@@ -227,7 +228,7 @@ impl System {
         Self::new(&[(node, ports / nics)], fabric, PortOrder::Plain)
     }
 
-    /// How many ports of a fabric servers take: those of their network interfaces.
+    /// Counts the ports of a fabric that servers take: those of their network interfaces.
     ///
     /// # Errors
     /// Servers that no fabric can join, or more interfaces than can be numbered.
@@ -242,7 +243,7 @@ impl System {
         if ports == 0 { Err(SystemError::NoServer) } else { Ok(ports) }
     }
 
-    /// The same system under another name.
+    /// Returns the same system under another name.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
@@ -284,19 +285,19 @@ impl System {
         Self { kinds, ..self.clone() }
     }
 
-    /// What people call it.
+    /// Returns its name for people.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The servers of which it is made, each once.
+    /// Lists the servers that it is made from, each once.
     #[must_use]
     pub fn kinds(&self) -> &[ServerKind] {
         &self.kinds
     }
 
-    /// What joins the servers; None of a lone one.
+    /// Returns the fabric that joins the servers; None for a lone one.
     #[must_use]
     pub fn fabric(&self) -> Option<&Fabric> {
         self.fabric.as_deref()
@@ -321,8 +322,8 @@ impl System {
         self.fabric.as_ref()
     }
 
-    /// What had to be assumed of the whole: which servers list no interface. What is assumed of a
-    /// server alone, its template says.
+    /// Lists the assumptions about the whole: which servers list no interface. The assumptions
+    /// about a server alone stand in its template.
     #[must_use]
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions
@@ -365,7 +366,7 @@ impl System {
         self.fabric.as_ref().map_or(0, |fabric| fabric.channels().len())
     }
 
-    /// The kind of a server.
+    /// Returns the kind of a server.
     ///
     /// # Panics
     /// For a server that is not there, as all that take a number here.
@@ -374,19 +375,19 @@ impl System {
         &self.kinds[self.kind_index_of(server)]
     }
 
-    /// The index, in [`Self::kinds`], of a server's kind.
+    /// Returns the index, in [`Self::kinds`], of a server's kind.
     #[must_use]
     pub fn kind_index_of(&self, server: u32) -> usize {
         self.numbers.kind_of(server) as usize
     }
 
-    /// The server of a GPU, and its index there.
+    /// Returns the server of a GPU, and its index there.
     #[must_use]
     pub fn gpu(&self, gpu: u32) -> ServerPlace {
         self.numbers.place(gpu, |counts| counts.gpus)
     }
 
-    /// The number of a server's GPU.
+    /// Returns the number of a server's GPU.
     #[must_use]
     pub fn gpu_at(&self, server: u32, index: u32) -> u32 {
         self.numbers.first(server, |it| it.gpus) + index
@@ -398,31 +399,31 @@ impl System {
         (0..self.servers()).map(|server| self.gpu_at(server, 0)).collect()
     }
 
-    /// The server of a network interface, and its index there.
+    /// Returns the server of a network interface, and its index there.
     #[must_use]
     pub fn nic(&self, nic: u32) -> ServerPlace {
         self.numbers.place(nic, |counts| counts.nics)
     }
 
-    /// The number of a server's network interface.
+    /// Returns the number of a server's network interface.
     #[must_use]
     pub fn nic_at(&self, server: u32, index: u32) -> u32 {
         self.numbers.first(server, |it| it.nics) + index
     }
 
-    /// The order in which the interfaces take the fabric's ports.
+    /// Returns the order in which the interfaces take the fabric's ports.
     #[must_use]
     pub fn port_order(&self) -> PortOrder {
         self.order
     }
 
-    /// Through which interfaces GPUs send to other servers.
+    /// Says through which interfaces GPUs send to other servers.
     #[must_use]
     pub fn interface_rule(&self) -> InterfaceRule {
         self.interface_rule
     }
 
-    /// The same system, whose GPUs send to other servers by another rule.
+    /// Returns the same system, whose GPUs send to other servers by another rule.
     #[must_use]
     pub fn with_interface_rule(self, interface_rule: InterfaceRule) -> Self {
         Self { interface_rule, ..self }
@@ -434,13 +435,13 @@ impl System {
         attachment::port_of(self.order, &self.numbers, nic)
     }
 
-    /// The network interface at a port of the fabric; None at a spare one.
+    /// Returns the network interface at a port of the fabric; None at a spare one.
     #[must_use]
     pub fn nic_of_port(&self, port: NodeId) -> Option<u32> {
         attachment::nic_of(self.order, &self.numbers, port)
     }
 
-    /// What a device is.
+    /// Says which part of the system a device is.
     #[must_use]
     pub fn device(&self, device: DeviceId) -> SystemDevice {
         match (device as u64).checked_sub(u64::from(self.numbers.total().devices)) {
@@ -449,19 +450,19 @@ impl System {
         }
     }
 
-    /// The number of a server's device, by its id in the template.
+    /// Returns the number of a server's device, by its id in the template.
     #[must_use]
     pub fn device_at(&self, server: u32, device: DeviceId) -> DeviceId {
         self.numbers.first(server, |it| it.devices) as usize + device
     }
 
-    /// The number of a switch of the fabric among the devices.
+    /// Returns the number of a switch of the fabric among the devices.
     #[must_use]
     pub fn switch_device(&self, switch: u32) -> DeviceId {
         self.numbers.total().devices as usize + switch as usize
     }
 
-    /// What kind of device it is.
+    /// Returns the kind of a device.
     #[must_use]
     pub fn device_kind(&self, device: DeviceId) -> DeviceKind {
         match self.device(device) {
@@ -472,8 +473,8 @@ impl System {
         }
     }
 
-    /// What people call a device: as its server does, below `node3/` where there are several;
-    /// a switch as the fabric does.
+    /// Names a device for people: as its server does, below `node3/` where there are several; a
+    /// switch as the fabric does.
     #[must_use]
     pub fn device_name(&self, device: DeviceId) -> String {
         match (self.device(device), &self.fabric) {
@@ -517,7 +518,7 @@ impl System {
         fabric.is_some_and(|it| matches!((it.from, it.to), (End::Switch(_), End::Switch(_))))
     }
 
-    /// The server of a channel and its number there; None of the fabric's.
+    /// Returns the server of a channel and its number there; None for a channel of the fabric.
     #[must_use]
     pub fn server_channel(&self, channel: ChannelId) -> Option<ServerPlace> {
         let inside = channel.checked_sub(self.fabric_channels() as u32)?;

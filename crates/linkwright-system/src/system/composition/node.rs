@@ -5,18 +5,18 @@ use thiserror::Error;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// GPUs that are all joined to each other and share a network interface, as the nodes of the
-/// TraceR-CODES study are (Section V.B): each pair and direction has a link of its own. GPU `i` uses interface `i`
-/// modulo their number, where there are several.
+/// Describes GPUs that are all joined to each other and share a network interface, as in the nodes
+/// of the TraceR-CODES study (Section V.B). Each pair and direction has a link of its own. GPU `i`
+/// uses interface `i` modulo their number, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AbstractNode {
     /// A node has as many GPUs, which share the interfaces.
     pub gpus: u32,
     /// It has as many interfaces, each at a port of its own: at most one for each GPU.
     pub nics: u32,
-    /// Bytes per second of a link between two of them, in each direction.
+    /// Gives the bytes per second of a link between two of them, in each direction.
     pub bandwidth: Bandwidth,
-    /// Its one-way latency.
+    /// Gives its one-way latency.
     pub latency: Picoseconds,
 }
 
@@ -27,9 +27,9 @@ pub const MOST_NODE_GPUS: u32 = 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum NodeError {
-    /// Nodes without GPUs, or with too many.
+    /// Refuses nodes without GPUs, or with too many.
     Gpus {
-        /// The number asked for.
+        /// Holds the number asked for.
         gpus: u32,
     },
     /// Nodes have no interfaces, or some that no GPU uses.

@@ -12,7 +12,8 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// These and so many times others; None beyond 31 bits, which leaves indices a flag.
+    /// Adds `times` times the other counts to these; None beyond 31 bits, which leaves indices a
+    /// flag.
     fn plus(self, other: Self, times: u32) -> Option<Self> {
         let sum = |a: u32, b: u32| {
             let sum = u64::from(a) + u64::from(b) * u64::from(times);
@@ -30,23 +31,23 @@ impl Counts {
 /// Where a part of a server is: in which server of the system, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerPlace {
-    /// The server.
+    /// Gives the number of the server.
     pub server: u32,
-    /// The part's number in the server.
+    /// Gives the part's number in the server.
     pub index: u32,
 }
 
-/// Equal servers in a row.
+/// Describes equal servers in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Run {
     kind: u32,
     first_server: u32,
-    /// What all servers before these have together.
+    /// Counts the parts of all servers before these together.
     before: Counts,
     each: Counts,
 }
 
-/// The numbers of all parts.
+/// Numbers all parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Numbers {
     runs: Vec<Run>,
@@ -97,13 +98,13 @@ impl Numbers {
         self.run_of(server).kind
     }
 
-    /// The number of a server's first part of one sort.
+    /// Returns the number of a server's first part of one sort.
     pub(super) fn first(&self, server: u32, sort: impl Fn(&Counts) -> u32) -> u32 {
         let run = self.run_of(server);
         sort(&run.before) + sort(&run.each) * (server - run.first_server)
     }
 
-    /// The server of a part of one sort.
+    /// Returns the server of a part of one sort.
     pub(super) fn place(&self, number: u32, sort: impl Fn(&Counts) -> u32) -> ServerPlace {
         assert!(number < sort(&self.total), "there is no part {number}");
         let after = self.runs.partition_point(|run| sort(&run.before) <= number);
@@ -115,7 +116,7 @@ impl Numbers {
         ServerPlace { server: run.first_server + inside / each, index: inside % each }
     }
 
-    /// Each row of equal servers: its first server, how many, and what each has.
+    /// Lists each row of equal servers: its first server, how many, and the counts of each.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u32, u32, Counts)> {
         self.runs.iter().enumerate().map(|(at, run)| {
             let end = self.runs.get(at + 1).map_or(self.servers, |next| next.first_server);

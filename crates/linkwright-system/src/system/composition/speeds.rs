@@ -41,7 +41,7 @@ impl InterfaceSpeeds {
     /// Finds the speeds for servers, each with its count, whose interfaces take ports in an order.
     ///
     /// # Errors
-    /// As [`System::ports_for`].
+    /// Fails as [`System::ports_for`] does.
     pub fn of(servers: &[(Arc<Server>, u32)], order: PortOrder) -> Result<Self, SystemError> {
         let mut speeds = Vec::with_capacity(servers.len());
         let mut unknown: Vec<String> = Vec::new();

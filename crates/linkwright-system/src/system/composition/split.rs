@@ -1,10 +1,10 @@
 //! A machine's file that lists several servers and the network between them, as a system.
 //!
-//! What it represents: a server is what links other than the network's hold together, as
-//! [`Server::servers`] tells them apart; equal ones are one template. The network's switches and
+//! A server is a set of devices that links other than the network's hold together, as
+//! [`Server::servers`] tells them apart. Equal ones are one template. The network's switches and
 //! links are a fabric, in which the interfaces are at ports in the order of the servers.
 //!
-//! What it leaves out: interfaces without a cable, and such with two, which a system cannot have.
+//! The model leaves out interfaces without a cable, and those with two, which a system cannot have.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ impl System {
     /// A machine as a system: split into its servers where it lists a network between them, else a
     /// lone server.
     ///
-    /// Servers come in the order of their first GPUs, in each devices in the machine's order, so that
-    /// GPUs keep their ids where a machine lists one server after another. A server's devices are
-    /// named without what all of their names begin with, up to a `/` or the like.
+    /// Servers come in the order of their first GPUs. In each, devices come in the machine's order.
+    /// So GPUs keep their ids where a machine lists one server after another. The names of a
+    /// server's devices lose the beginning that all of them share, up to a `/` or the like.
     ///
     /// # Errors
-    /// As [`split`].
+    /// Fails as [`split`] does.
     pub fn of_machine(machine: Server) -> Result<Self, SystemError> {
         if !lists_network(&machine) {
             return Ok(Self::of_server(Arc::new(machine)));
@@ -37,7 +37,7 @@ impl System {
     }
 }
 
-/// Whether a machine lists switches of a network.
+/// Says whether a machine lists switches of a network.
 #[must_use]
 pub fn lists_network(machine: &Server) -> bool {
     machine.devices().iter().any(|device| device.kind == DeviceKind::NetworkSwitch)
@@ -46,9 +46,10 @@ pub fn lists_network(machine: &Server) -> bool {
 /// Splits a machine that lists a network into its servers and the fabric between them.
 ///
 /// # Errors
-/// A server without a GPU, or without an interface; an interface with no link to a switch, or with
-/// several; a link of the network that ends elsewhere, or of another kind that ends at a switch;
-/// interfaces that the network does not join; links of two kinds, or too many.
+/// Refuses a server without a GPU, or without an interface. Refuses an interface with no link to a
+/// switch, or with several. Refuses a link of the network that ends elsewhere, and a link of
+/// another kind that ends at a switch. Refuses interfaces that the network does not join, and links
+/// of two kinds, or too many.
 pub fn split(machine: &Server) -> Result<ServersAndFabric, SystemError> {
     let network = Network::of(machine)?;
     let parts = parts(machine)?;
@@ -90,14 +91,14 @@ fn refuse<T>(
     Err(SystemError::NoNetwork { machine: machine.name().to_owned(), device, problem, remedy })
 }
 
-/// One server of a machine: its devices and links, in the machine's order.
+/// Holds one server of a machine: its devices and links, in the machine's order.
 #[derive(Debug, Default)]
 struct Part {
     devices: Vec<DeviceId>,
     links: Vec<usize>,
 }
 
-/// The servers, in the order of their first GPUs.
+/// Returns the servers, in the order of their first GPUs.
 fn parts(machine: &Server) -> Result<Vec<Part>, SystemError> {
     let of_device = machine.servers();
     let mut of_server: BTreeMap<usize, Part> = BTreeMap::new();
@@ -133,7 +134,7 @@ fn parts(machine: &Server) -> Result<Vec<Part>, SystemError> {
     Ok(parts.into_values().collect())
 }
 
-/// What all names begin with, up to the last sign that parts words.
+/// Finds the beginning that all names share, up to the last sign that parts words.
 fn common_prefix<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let common = |a: &'a str, b: &'a str| {
         let ends = a.char_indices().zip(b.chars()).find(|((_, x), y)| x != y);
@@ -144,7 +145,7 @@ fn common_prefix<'a>(names: impl Iterator<Item = &'a str>) -> String {
     common[..end].to_owned()
 }
 
-/// One server on its own.
+/// Makes one server on its own.
 fn template(machine: &Server, part: &Part, number: usize) -> Result<Server, SystemError> {
     let device = |id: &DeviceId| &machine.devices()[*id];
     let names = || part.devices.iter().map(|id| device(id).name.as_str());
@@ -172,12 +173,12 @@ fn template(machine: &Server, part: &Part, number: usize) -> Result<Server, Syst
     Ok(builder.build()?)
 }
 
-/// The links of a machine's network.
+/// Holds the links of a machine's network.
 struct Network<'a> {
     switches: Vec<DeviceId>,
     /// The link of each interface that has one.
     cables: BTreeMap<DeviceId, &'a Link>,
-    /// Those between switches.
+    /// Lists the links between switches.
     trunks: Vec<&'a Link>,
     kind: LinkKind,
 }

@@ -13,7 +13,7 @@ use crate::system::views::listed;
 const RATE: LinkRate =
     LinkRate { bandwidth: Bandwidth(12_500_000_000), latency: Picoseconds(600_000) };
 
-/// One switch that joins so many ports.
+/// Makes one switch that joins a given number of ports.
 fn single_switch(ports: u32) -> Fabric {
     let link = NodeLink { switch: 0, bandwidth: RATE.bandwidth, latency: RATE.latency };
     Fabric::new("network0", FabricShape::Graph, 1, &vec![link; ports as usize], &[]).unwrap()
@@ -40,7 +40,7 @@ fn channels_of(machine: &Server) -> Vec<(String, String, LinkKind, u32, u64, u64
     all
 }
 
-/// The same of a system.
+/// Lists the same for a system.
 fn channels_in(system: &System) -> Vec<(String, String, LinkKind, u32, u64, u64)> {
     let mut all: Vec<_> = (0..system.channels() as u32)
         .map(|channel| {
@@ -56,7 +56,7 @@ fn channels_in(system: &System) -> Vec<(String, String, LinkKind, u32, u64, u64)
     all
 }
 
-/// Servers on one switch, from a few presets.
+/// Puts servers on one switch, from a few presets.
 fn servers() -> impl Strategy<Value = Vec<(Arc<Server>, u32)>> {
     let names = ["dgx1-v100", "pcie-tree-4", "dgx-a100", "hgx-h100", "4x-l40s-pcie"];
     let known: Vec<Arc<Server>> =
@@ -204,7 +204,7 @@ fn abstract_nodes_out_of_range_are_refused() {
     assert!(refused(1, 0).is_ok() && refused(MOST_NODE_GPUS, 1).is_ok());
 }
 
-/// 131,072 GPUs take the memory of their fabric and of one server.
+/// A system of 131,072 GPUs needs the memory of its fabric and of one server.
 #[test]
 fn large_systems_are_small() {
     let server = Arc::new(preset("hgx-h100").unwrap());

@@ -1,4 +1,4 @@
-//! The arbitrary graph model from Graphviz' DOT language.
+//! Reads the arbitrary graph model from Graphviz' DOT language.
 //!
 //! ```dot
 //! graph pair {
@@ -11,16 +11,17 @@
 //! }
 //! ```
 //!
-//! A vertex is a switch or a node. `kind=node` and `kind=switch` say which; of the others,
-//! those with one edge to one neighbour are nodes if no vertex is said to be one and none has
-//! `nodes`, which attaches that many nodes to a switch. Edges carry `bandwidth`, `latency` and
-//! `count` of parallel links; the links of `nodes` take `node_bandwidth` and `node_latency`
-//! of the switch; `links=ethernet` of the graph says what all links are. Defaults are given as always in DOT, by `edge [...]`, `node [...]`.
+//! A vertex is a switch or a node. `kind=node` and `kind=switch` say which. Of the others, those
+//! with one edge to one neighbour can be nodes. They are if no vertex is said to be one and none
+//! has `nodes`, which attaches that many nodes to a switch. Edges carry `bandwidth`, `latency` and
+//! `count` of parallel links. The links of `nodes` take `node_bandwidth` and `node_latency` of the
+//! switch. `links=ethernet` of the graph says what all links are. Defaults are given as always in
+//! DOT, by `edge [...]`, `node [...]`.
 //!
-//! Links are full duplex. In a directed graph an edge and its opposite are one link, and an
-//! edge without its opposite is one too. Nodes are numbered in the order in which the text
-//! first names them, those of `nodes` at the place of their switch. Ports, other attributes,
-//! and what clusters look like are left aside.
+//! Links are full duplex. In a directed graph an edge and its opposite are one link, and an edge
+//! without its opposite is one too. Nodes are numbered in the order in which the text first names
+//! them, those of `nodes` at the place of their switch. Ports, other attributes, and the look of
+//! clusters are left aside.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,10 +34,10 @@ use crate::diagnostic::{InputError, Named as _};
 use crate::system::NetworkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
-/// An attribute's value with its place.
+/// Holds each attribute's value with its place.
 pub(super) type Attributes = BTreeMap<String, (String, Range<usize>)>;
 
-/// What a vertex turned out to be.
+/// Says whether a vertex is a switch or a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Switch,
@@ -51,8 +52,9 @@ struct Reader<'a> {
 /// Reads a graph from its DOT text; `file` names it in errors.
 ///
 /// # Errors
-/// Text that is not DOT, values of no unit, links without bandwidth or latency, a node with
-/// other than one link, nodes that no path of links joins: each with file, line and column.
+/// Refuses text that is not DOT, values of no unit, and links without bandwidth or latency. Refuses
+/// a node with other than one link, and nodes that no path of links joins. Each error has file,
+/// line and column.
 pub fn read_dot(file: &str, text: &str) -> Result<Fabric, InputError> {
     fabric_of(file, text, parse(file, text)?)
 }
@@ -60,7 +62,7 @@ pub fn read_dot(file: &str, text: &str) -> Result<Fabric, InputError> {
 /// Makes the network of a text's vertices and edges.
 ///
 /// # Errors
-/// As [`read_dot`], but for the text's own grammar.
+/// Fails as [`read_dot`] does, but for the text's own grammar.
 pub(super) fn fabric_of(file: &str, text: &str, mut parsed: Parsed) -> Result<Fabric, InputError> {
     let reader = Reader { file, text };
     let edges = reader.links(&mut parsed)?;
@@ -205,7 +207,7 @@ impl Reader<'_> {
         Ok(said.into_iter().zip(degree).map(|(role, d)| role.unwrap_or(guess(d))).collect())
     }
 
-    /// The rate of the nodes that a switch's `nodes` attaches.
+    /// Returns the rate of the nodes that a switch's `nodes` attaches.
     fn rate_of_nodes(
         &self,
         vertex: &Vertex,

@@ -17,7 +17,7 @@ pub(super) struct Vertex {
     pub attributes: Attributes,
 }
 
-/// An edge between two vertices, by index.
+/// Joins two vertices, by index.
 pub(super) struct Edge {
     pub from: usize,
     pub to: usize,
@@ -26,7 +26,7 @@ pub(super) struct Edge {
     pub attributes: Rc<Attributes>,
 }
 
-/// A whole graph.
+/// Holds a whole graph.
 #[derive(Default)]
 pub(super) struct Parsed {
     pub name: String,
@@ -34,13 +34,13 @@ pub(super) struct Parsed {
     pub is_directed: bool,
     pub vertices: Vec<Vertex>,
     pub edges: Vec<Edge>,
-    /// The graph's own attribute `links`, with its place.
+    /// Holds the graph's own attribute `links`, with its place.
     pub links: Option<(String, Range<usize>)>,
-    /// The attributes of edges at the end of the graph.
+    /// Holds the attributes of edges at the end of the graph.
     pub edge_defaults: Attributes,
 }
 
-/// Defaults that hold in a pair of braces, and the vertices named in it.
+/// Holds the defaults in a pair of braces, and the vertices named in it.
 #[derive(Default, Clone)]
 struct Scope {
     node: Attributes,
@@ -48,7 +48,7 @@ struct Scope {
     members: Vec<usize>,
 }
 
-/// One side of an edge: vertices, and where they stand.
+/// Holds one side of an edge: vertices, and where they stand.
 struct Operand {
     vertices: Vec<usize>,
     span: Range<usize>,
@@ -198,7 +198,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A vertex or a subgraph, and the edges from it to the next and so on.
+    /// Reads a vertex or a subgraph, and the edges from it to the next and so on.
     fn chain(&mut self) -> Result<(), InputError> {
         let mut operands = vec![self.operand()?];
         while let Some(Placed { token: Token::Edge(is_directed), .. }) = self.tokens.get(self.at) {

@@ -1,18 +1,18 @@
-//! Graphviz' DOT language cut into tokens, each with its place.
+//! Cuts Graphviz' DOT language into tokens, each with its place.
 
 use std::ops::Range;
 
 use super::graph::input_error;
 use crate::diagnostic::InputError;
 
-/// A piece of a DOT text.
+/// Holds a piece of a DOT text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
-    /// A name, a number or a string, without its quotes.
+    /// Holds a name, a number or a string, without its quotes.
     Text(String),
-    /// One of `{ } [ ] ; , = : +`.
+    /// Is one of `{ } [ ] ; , = : +`.
     Mark(char),
-    /// `--`, or `->` for true.
+    /// Is `--`, or `->` for true.
     Edge(bool),
 }
 
@@ -120,7 +120,7 @@ fn html(rest: &str) -> Option<(Token, usize)> {
     None
 }
 
-/// A word of letters, digits and underscores, or a number with a sign and a point.
+/// Reads a word of letters, digits and underscores, or a number with a sign and a point.
 fn word(rest: &str) -> Option<(Token, usize)> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
     let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.');

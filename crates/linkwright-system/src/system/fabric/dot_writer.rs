@@ -6,7 +6,7 @@ use super::{End, Fabric, FabricChannel, FabricShape, FatTreeLevel, SwitchId};
 use crate::system::kinds::LinkKind;
 use crate::system::views::dot::quote;
 
-/// The fill of a switch: its level's in a fat-tree, its group's in turn in a dragonfly.
+/// Returns the fill of a switch: its level's in a fat-tree, its group's in turn in a dragonfly.
 fn fill(fabric: &Fabric, switch: SwitchId) -> &'static str {
     const COLOURS: [&str; 4] = ["#dbe7f6", "#e3f1c8", "#fbd5a5", "#f3d9e6"];
     let index = match fabric.shape() {
@@ -21,10 +21,10 @@ fn fill(fabric: &Fabric, switch: SwitchId) -> &'static str {
     COLOURS[index]
 }
 
-/// The fabric in the DOT language, for `dot -Tsvg` or `sfdp -Tsvg`.
+/// Writes the fabric in the DOT language, for `dot -Tsvg` or `sfdp -Tsvg`.
 ///
-/// Every switch and node is a vertex with its `kind`, every bundle of equal links next to each
-/// other in number an edge with its `count`, `bandwidth` and `latency`: [`super::read_dot`]
+/// Every switch and node is a vertex with its `kind`. Every bundle of equal links next to each
+/// other in number is an edge with its `count`, `bandwidth` and `latency`. [`super::read_dot`]
 /// makes the same nodes, switches and channels of it.
 #[must_use]
 pub fn fabric_dot(fabric: &Fabric) -> String {

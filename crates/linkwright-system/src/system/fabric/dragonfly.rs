@@ -1,67 +1,69 @@
-//! One-dimensional dragonflies, with global links spread over groups and over switches.
+//! Builds one-dimensional dragonflies: their global links are spread over groups and over switches.
 //!
-//! What it represents: groups of switches that are joined all-to-all, and global links that
-//! join every pair of groups (Kim et al., "Technology-Driven, Highly-Scalable Dragonfly
-//! Topology", ISCA 2008). What it leaves out: groups that are themselves grids, as in Cray's
-//! Cascade, and the 1D dragonflies of that name with several links between two switches.
+//! Groups of switches are joined all-to-all, and global links join every pair of groups (Kim et
+//! al., "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008). The model leaves out
+//! groups that are themselves grids, as in Cray's Cascade. It leaves out the 1D dragonflies of that
+//! name with several links between two switches.
 //!
-//! Where the links go is two choices. Between groups it is the relative arrangement of
-//! Hastings et al. ("Comparing Global Link Arrangements for Dragonfly Networks", CLUSTER
-//! 2015): a group's links, in order, lead to the groups 1, 2, 3, … ahead of it, and here start
-//! over where there are more links than other groups. Within a group it is what Alzaid et al.
-//! ("Global Link Arrangement for Practical Dragonfly", ICS 2020,
+//! Two choices say where the links go. Between groups it is the relative arrangement of Hastings et
+//! al. ("Comparing Global Link Arrangements for Dragonfly Networks", CLUSTER 2015). A group's
+//! links, in order, lead to the groups 1, 2, 3, … ahead of it. Here they start over where there are
+//! more links than other groups. Within a group it is the arrangement that Alzaid et al. ("Global
+//! Link Arrangement for Practical Dragonfly", ICS 2020,
 //! <https://doi.org/10.1145/3392717.3392756>) call the per-router arrangement, by which the
-//! links of one switch are given their groups: here to as many groups as it has links, so that
-//! neither a switch favours a group nor a group a switch. The public summary of that paper
-//! names the choice but not its algorithm, and the study does not say which of its schemes it
-//! took: this one is ours.
+//! links of one switch are given their groups. Here they go to as many groups as it has links, so
+//! that neither a switch favours a group nor a group a switch. The public summary of that paper
+//! names the choice but not its algorithm. The study does not say which of its schemes it took:
+//! this one is ours.
 
 use std::ops::Range;
 
 use super::links::{LinkRate, numberable, positive, product, refuse};
 use super::{ChannelId, Fabric, FabricError, FabricShape, NodeId, SwitchId, SwitchLink};
 
-/// A one-dimensional dragonfly: groups of fully connected switches, joined by global links.
+/// Describes a one-dimensional dragonfly: groups of fully connected switches, joined by global
+/// links.
 ///
 /// Switches are numbered group by group, nodes switch by switch. Each pair of groups has the
-/// quotient of a·h and g-1 in links, rounded down or up; where a·h·g is odd, one port
-/// of one group remains free.
+/// quotient of a·h and g-1 in links, rounded down or up. Where a·h·g is odd, one port of one group
+/// remains free.
 ///
-/// Behind the channels of nodes follow those of local links, group by group and in a group by
-/// the pair of switches, lower first; then those of global links, round by round, where one
+/// Behind the channels of nodes follow those of local links, group by group and in a group by the
+/// pair of switches, lower first. Then follow those of global links, round by round, where one
 /// round joins every pair of groups once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dragonfly {
-    /// Nodes of a switch (p).
+    /// Counts the nodes of a switch (p).
     pub nodes_per_switch: u32,
     /// Switches of a group (a).
     pub switches_per_group: u32,
-    /// Global links of a switch (h).
+    /// Counts the global links of a switch (h).
     pub global_links_per_switch: u32,
     /// Groups (g), at most a·h + 1.
     pub groups: u32,
     /// Whether a routing may lead a packet over a third switch of its own group.
     pub intra_group_detours: bool,
-    /// Whether adaptive routings multiply queues by the links of the ways behind them.
+    /// Says whether adaptive routings multiply queues by the links of the ways behind them.
     pub hop_weights: bool,
 }
 
-/// The rates of a dragonfly's links.
+/// Holds the rates of a dragonfly's links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DragonflyRates {
-    /// Between a node and its switch.
+    /// Gives the rate between a node and its switch.
     pub node: LinkRate,
-    /// Between two switches of a group.
+    /// Gives the rate between two switches of a group.
     pub local: LinkRate,
-    /// Between two groups.
+    /// Gives the rate between two groups.
     pub global: LinkRate,
 }
 
-/// What a round that joins only some pairs of groups gives a pair, seen from one of its groups.
+/// Holds the link that a pair gets in a round that joins only some pairs of groups, seen from one
+/// of its groups.
 struct Extra {
-    /// Which of the group's ports in this round.
+    /// Says which of the group's ports it takes in this round.
     port: u32,
-    /// Which of the round's links.
+    /// Says which of the round's links it is.
     link: u32,
 }
 
@@ -78,19 +80,19 @@ impl Dragonfly {
         self.switches() * self.nodes_per_switch
     }
 
-    /// The switch of a node.
+    /// Returns the switch of a node.
     #[must_use]
     pub const fn switch_of(&self, node: NodeId) -> SwitchId {
         node / self.nodes_per_switch
     }
 
-    /// The group of a switch.
+    /// Returns the group of a switch.
     #[must_use]
     pub const fn group_of(&self, switch: SwitchId) -> u32 {
         switch / self.switches_per_group
     }
 
-    /// Global ports of a group (a·h).
+    /// Counts the global ports of a group (a·h).
     const fn ports(&self) -> u32 {
         self.switches_per_group * self.global_links_per_switch
     }
@@ -100,7 +102,7 @@ impl Dragonfly {
         if self.groups < 2 { 0 } else { self.ports() / (self.groups - 1) }
     }
 
-    /// Ports of a group that full rounds leave, for one more round among some pairs.
+    /// Counts the ports of a group that full rounds leave, for one more round among some pairs.
     const fn left_over(&self) -> u32 {
         if self.groups < 2 { 0 } else { self.ports() % (self.groups - 1) }
     }
@@ -112,9 +114,9 @@ impl Dragonfly {
 
     /// The link of the last round between two groups, if it gives them one.
     ///
-    /// It joins every group with those up to r/2 ahead and behind, for r ports left over. If r
-    /// is odd, one more link each goes to the group opposite; with an odd number of groups
-    /// that is the nearest to opposite, paired along the ring that steps of (g-1)/2 make.
+    /// It joins every group with those up to r/2 ahead and behind, for r ports left over. If r is
+    /// odd, one more link each goes to the group opposite. With an odd number of groups that is the
+    /// nearest to opposite, paired along the ring that steps of (g-1)/2 make.
     const fn extra(&self, from: u32, to: u32) -> Option<Extra> {
         let (groups, rest) = (self.groups, self.left_over());
         let half = rest / 2;
@@ -142,7 +144,7 @@ impl Dragonfly {
         if paired { Some(extra) } else { None }
     }
 
-    /// How many global links join two groups; none join a group to itself.
+    /// Counts the global links that join two groups; none join a group to itself.
     #[must_use]
     pub const fn links_between(&self, from: u32, to: u32) -> u32 {
         if from == to {
@@ -190,8 +192,8 @@ impl Dragonfly {
         self.links_below(from, to, first)..self.links_below(from, to, behind)
     }
 
-    /// How many of the global links from one group to another are at ports below one: a link's
-    /// port is the higher, the higher its number.
+    /// Counts the global links from one group to another at ports below `port`. A link's port is
+    /// the higher, the higher its number.
     const fn links_below(&self, from: u32, to: u32, port: u32) -> u32 {
         let (rounds, step, first) = (self.full_rounds(), self.groups - 1, self.ahead(from, to) - 1);
         let below = port.saturating_sub(first).div_ceil(step);
@@ -204,9 +206,9 @@ impl Dragonfly {
         }
     }
 
-    /// The channel of a global link from one group to another, for `link` below
-    /// [`Dragonfly::links_between`]; it starts at the [`Dragonfly::global_switch`] of that
-    /// direction and ends at that of the other.
+    /// Returns the channel of a global link from one group to another, for `link` below
+    /// [`Dragonfly::links_between`]. It starts at the [`Dragonfly::global_switch`] of that
+    /// direction and ends at the one of the other.
     #[must_use]
     pub const fn global_channel(&self, from: u32, to: u32, link: u32) -> ChannelId {
         let (ahead, behind) = (self.ahead(from, to), self.ahead(to, from));
@@ -221,7 +223,7 @@ impl Dragonfly {
         2 * (before + link * self.links_per_round() + in_round) + !owned as u32
     }
 
-    /// The channels of all global links from one group to another.
+    /// Lists the channels of all global links from one group to another.
     pub fn global_channels(&self, from: u32, to: u32) -> impl Iterator<Item = ChannelId> + use<> {
         let shape = *self;
         (0..shape.links_between(from, to)).map(move |link| shape.global_channel(from, to, link))
@@ -232,7 +234,7 @@ impl Dragonfly {
         (switches * (switches - 1) / 2) as u32
     }
 
-    /// The channel between two different switches of one group.
+    /// Returns the channel between two different switches of one group.
     #[must_use]
     pub const fn local_channel(&self, from: SwitchId, to: SwitchId) -> ChannelId {
         let (group, size) = (self.group_of(from), self.switches_per_group);
@@ -268,17 +270,17 @@ impl Dragonfly {
     }
 }
 
-/// Where a group stands on the ring that steps of (g-1)/2 make of an odd number of groups:
-/// the inverse of that step is g-2, so that group v stands at -2v.
+/// Returns where a group stands on the ring that steps of (g-1)/2 make of an odd number of groups.
+/// The inverse of that step is g-2, so that group v stands at -2v.
 const fn place(group: u32, groups: u32) -> u32 {
     (2 * (groups as u64 - group as u64) % groups as u64) as u32
 }
 
-/// The fabric of a dragonfly.
+/// Makes the fabric of a dragonfly.
 ///
 /// # Errors
-/// Counts of zero, more than a·h + 1 groups, links without bandwidth, or more than 2^24
-/// links, of which a group counts a² local ones here.
+/// Refuses counts of zero, more than a·h + 1 groups, links without bandwidth, and more than 2^24
+/// links. Here a group counts a² local links.
 pub fn dragonfly(shape: &Dragonfly, rates: &DragonflyRates) -> Result<Fabric, FabricError> {
     shape.check()?;
     let nodes: Vec<_> =

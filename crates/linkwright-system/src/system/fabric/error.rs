@@ -1,23 +1,23 @@
-//! Why parts make no fabric.
+//! Says why parts make no fabric.
 
 use thiserror::Error;
 
 use super::{NodeId, SwitchId};
 use crate::diagnostic::{Diagnose, Diagnosis, shown};
 
-/// Nodes, switches and links that make no fabric.
+/// Refuses nodes, switches and links that make no fabric.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum FabricError {
-    /// No node at all.
+    /// Refuses a fabric with no node at all.
     NoNode,
     /// A parameter that a generator cannot use.
     Parameter {
-        /// Which parameter, as files spell it, such as `nodes-per-switch`.
+        /// Names the parameter as files spell it, such as `nodes-per-switch`.
         parameter: &'static str,
-        /// Its value.
+        /// Holds its value.
         value: String,
-        /// What would work.
+        /// Says what would work.
         remedy: String,
     },
     /// Parameters that do not go with one that nobody set.
@@ -35,7 +35,7 @@ pub enum FabricError {
     },
     /// Fewer ports than are needed, with what was given.
     TooFewPorts {
-        /// The kind of fabric.
+        /// Names the kind of fabric.
         kind: &'static str,
         /// Which parameter is to blame, as files spell it; `kind` where none is.
         parameter: &'static str,
@@ -43,12 +43,12 @@ pub enum FabricError {
         ports: u64,
         /// How many are needed.
         needed: u32,
-        /// What would work.
+        /// Says what would work.
         remedy: String,
     },
     /// A link names a switch that is not there.
     UnknownSwitch {
-        /// Which link.
+        /// Describes the link in words.
         what: String,
         /// The switch it names.
         switch: SwitchId,
@@ -57,33 +57,33 @@ pub enum FabricError {
     },
     /// A link that leaves and enters one switch.
     Loop {
-        /// The switch.
+        /// Gives the number of the switch.
         switch: SwitchId,
     },
     /// A link that carries nothing.
     NoBandwidth {
-        /// Which link.
+        /// Describes the link in words.
         what: String,
     },
     /// Nodes between which nothing can travel.
     NotConnected {
-        /// One node.
+        /// Gives one node.
         a: NodeId,
-        /// Its switch's name.
+        /// Names its switch.
         at_a: String,
-        /// The other node.
+        /// Gives the other node.
         b: NodeId,
-        /// Its switch's name.
+        /// Names its switch.
         at_b: String,
     },
-    /// More pairs of a switch and a destination than routing tables hold.
+    /// Refuses more pairs of a switch and a destination than routing tables hold.
     TableTooLarge {
         /// How many there would be.
         entries: u64,
         /// How many are possible.
         most: u64,
     },
-    /// More channels than indices.
+    /// Refuses more channels than indices.
     TooLarge {
         /// How many there would be.
         channels: usize,

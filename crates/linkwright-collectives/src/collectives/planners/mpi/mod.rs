@@ -222,7 +222,7 @@ impl MpiAlgorithm {
     }
 }
 
-/// Lowers every collective with its default algorithm, which needs no choice.
+/// Gives every collective its default algorithm.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ByDefault;
 

@@ -1,4 +1,4 @@
-//! Plans an all-to-all as a flow of many commodities at once, which takes the links together.
+//! Plans an all-to-all as a flow of many commodities at once.
 //!
 //! Every rank sends every other one shard. Where links join the GPUs directly, a linear programme
 //! finds the largest rate at which all shards flow together. They pass through other GPUs of the

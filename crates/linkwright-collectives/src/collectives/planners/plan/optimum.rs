@@ -55,11 +55,11 @@ impl Plan {
 ///
 /// An operation of the switch addresses the memory of k ranks, the one that asks included. A
 /// reduction makes one value of k and takes k links to the switch and one from it. A message does
-/// so for two values, and takes one of each. So a reduction to k - 1 values less costs k + 1
-/// transfers in the switch and 2 (k - 1) as messages. The cost is least when all n are reduced at
-/// once, where that is less at all. A copy is the same the other way round. An all-reduce has to
-/// make one value of n, and n of one. Links of B in each direction are 2 n B in all. On these, it
-/// cannot pass n B / min(n + 1, 2 (n - 1)).
+/// so for two values, and takes one of each. So k - 1 values less need k + 1 transfers in the
+/// switch and 2 (k - 1) as messages. The cost is least when all n are reduced at once, where that
+/// is less at all. A copy is the same the other way round. An all-reduce has to make one value of
+/// n, and n of one. Links of B in each direction are 2 n B in all. On these, it cannot pass n B /
+/// min(n + 1, 2 (n - 1)).
 ///
 /// Another collective that reduces or copies is bound by the data that a GPU alone must send or
 /// take, which trees reach without the switch. It is None where GPUs have links of different

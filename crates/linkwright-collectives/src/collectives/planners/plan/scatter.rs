@@ -1,5 +1,4 @@
-//! Plans scatter and gather by a flow of shares, where links join the GPUs directly, and returns
-//! paths.
+//! Plans scatter and gather by a flow of shares, where links join the GPUs directly.
 //!
 //! Along a spanning tree every link carries the shares of all ranks beyond it, so that packed
 //! trees may stay far below the cuts. A flow that gives every rank its share reaches them; it

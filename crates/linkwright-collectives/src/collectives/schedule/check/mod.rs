@@ -55,7 +55,7 @@ pub mod limits {
     pub const RUNS: usize = 1 << 27;
 }
 
-/// Sums up a sound schedule, which it shows from above.
+/// Shows a sound schedule from above.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// Steps of all ranks together.

@@ -7,7 +7,7 @@ use super::{Fact, KernelWorkload, Layout, Setting};
 use crate::memory::kernel::{LANES, Launch, Mismatch, PerLane, Wavefront};
 
 const ROUNDS: u64 = 14;
-/// Words of the expanded key.
+/// Counts the words of the expanded key.
 const KEY_WORDS: usize = 4 * (ROUNDS as usize + 1);
 
 pub(super) const FACT: Fact = Fact {
@@ -22,12 +22,12 @@ pub(super) const FACT: Fact = Fact {
 
 type Block = [u8; 16];
 
-/// Twice a number of the field of 256.
+/// Returns twice a number of the field of 256.
 fn twice(x: u8) -> u8 {
     (x << 1) ^ if x & 0x80 == 0 { 0 } else { 0x1B }
 }
 
-/// The substitution of each byte (FIPS 197, section 5.1.1).
+/// Returns the substitution of each byte (FIPS 197, section 5.1.1).
 fn substitutions() -> [u8; 256] {
     let mut table = [0x63; 256];
     let (mut p, mut q) = (1_u8, 1_u8);
@@ -46,7 +46,7 @@ fn substitutions() -> [u8; 256] {
     }
 }
 
-/// The expanded key of 32 bytes (FIPS 197, section 5.2), as words of memory.
+/// Returns the expanded key of 32 bytes (FIPS 197, section 5.2), as words of memory.
 fn expanded(key: &[u8; 32]) -> [u32; KEY_WORDS] {
     let table = substitutions();
     let mut words = [[0_u8; 4]; KEY_WORDS];
@@ -82,7 +82,7 @@ fn add_key(block: &mut Block, key: [u32; 4]) {
     }
 }
 
-/// Shifts rows, and mixes columns but in the last round (FIPS 197, sections 5.1.2 and 5.1.3).
+/// Moves rows, and mixes columns but in the last round (FIPS 197, sections 5.1.2 and 5.1.3).
 fn shift_and_mix(block: &mut Block, is_last: bool) {
     let before = *block;
     for (at, byte) in block.iter_mut().enumerate() {
@@ -117,12 +117,12 @@ fn key() -> [u8; 32] {
     std::array::from_fn(|at| (37 * at + 11) as u8)
 }
 
-/// The words of the message.
+/// Returns the words of the message.
 fn message(word: u64) -> u32 {
     (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 
-/// What the tables hold.
+/// Holds the content of the tables.
 #[derive(Debug)]
 struct Known {
     table: [u8; 256],

@@ -1,5 +1,6 @@
-//! Breadth-first search, a level at each launch (SHOC): half a wavefront takes 32 nodes, one after
-//! another; where a node is of the level before, its 32 lanes look at the neighbours together.
+//! Runs breadth-first search, a level at each launch (SHOC). Half a wavefront takes 32 nodes, one
+//! after another. Where a node is of the level before, its 32 lanes look at the neighbours
+//! together.
 //!
 //! Which neighbours are looked at depends on the graph alone. With data, wavefronts go by what they
 //! have loaded; the host finds the levels, too, so that the same addresses are touched without.
@@ -10,11 +11,11 @@ use std::rc::Rc;
 use super::{Fact, KernelWorkload, Layout, Setting};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
 
-/// Lanes that look at a node's neighbours together, and nodes that they take.
+/// Counts the lanes that look at a node's neighbours together, and the nodes that they take.
 const HALF: usize = LANES / 2;
-/// Wavefronts of a group.
+/// Counts the wavefronts of a group.
 const WAVEFRONTS: u64 = 4;
-/// Edges of a node, in the mean.
+/// Counts the edges of a node, in the mean.
 const DEGREE: u64 = 6;
 /// The level of a node that is not reached.
 const UNREACHED: u32 = u32::MAX;
@@ -29,10 +30,10 @@ pub(super) const FACT: Fact = Fact {
     workload,
 };
 
-/// A graph by lists of neighbours, and what the search finds.
+/// Holds a graph by lists of neighbours, and the result of the search.
 #[derive(Debug)]
 struct Graph {
-    /// Where each node's neighbours start, and one more.
+    /// Says where each node's neighbours start, and one more.
     starts: Vec<u32>,
     neighbours: Vec<u32>,
     levels: Vec<u32>,
@@ -90,7 +91,7 @@ fn workload(setting: Setting) -> KernelWorkload {
     workload
 }
 
-/// The same, asking at each node of the graph whether to go on.
+/// Makes the same, asking at each node of the graph whether to go on.
 pub(super) fn watched<E>(
     setting: Setting,
     tick: impl FnMut() -> Result<(), E>,

@@ -1,4 +1,5 @@
-//! Convolution of a square image with a mask of 3 by 3, an output for each work-item, in groups of
+//! Runs the convolution of a square image with a mask of 3 by 3, an output for each work-item, in
+//! groups of 64. The image has a border, so that no work-item stands aside.
 //! 64. The image has a border, so that no work-item stands aside.
 
 use super::{Fact, KernelWorkload, Layout, Setting, small};

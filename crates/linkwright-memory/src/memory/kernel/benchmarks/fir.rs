@@ -1,4 +1,4 @@
-//! Finite impulse response: an output for each work-item, 16 taps, in groups of 256.
+//! Runs a finite impulse response: an output for each work-item, 16 taps, in groups of 256.
 
 use super::{Fact, KernelWorkload, Layout, Setting, number, number_bits};
 use crate::memory::kernel::{Launch, Mismatch, Values, Wavefront};

@@ -1,5 +1,5 @@
-//! One round of k-means: points change from rows to columns, then each work-item finds the nearest
-//! of the centres for its point, in groups of 256 (Hetero-Mark).
+//! Runs one round of k-means (Hetero-Mark), in groups of 256. Points change from rows to columns.
+//! Then each work-item finds the nearest of the centres for its point.
 
 use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
@@ -27,7 +27,7 @@ struct Buffers {
     points: u64,
 }
 
-/// A feature of a centre.
+/// Returns a feature of a centre.
 fn of_centre(at: u64) -> f32 {
     small(at + 1_000_003)
 }

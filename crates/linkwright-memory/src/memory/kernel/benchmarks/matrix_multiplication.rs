@@ -1,13 +1,14 @@
-//! Product of two square matrices: groups of 8 by 8 work-items, each with 4 by 4 elements; the
-//! first matrix goes through the memory that a group shares, the second is read as it is needed.
+//! Runs the product of two square matrices, in groups of 8 by 8 work-items, each with 4 by 4
+//! elements. The first matrix goes through the memory that a group shares. The second is read as it
+//! is needed.
 
 use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{Launch, Loaded, Mismatch, Scope, Wavefront};
 use crate::units::Bytes;
 
-/// Work-items of a group, each way.
+/// Counts the work-items of a group, each way.
 const SIDE: u64 = 8;
-/// Elements of a group, each way.
+/// Counts the elements of a group, each way.
 const TILE: u64 = 4 * SIDE;
 
 pub(super) const FACT: Fact = Fact {

@@ -1,13 +1,13 @@
-//! Transpose of a square matrix: groups of 16 by 16 work-items, each with 4 by 4 elements, which
-//! change places in the memory that a group shares.
+//! Runs the transpose of a square matrix, in groups of 16 by 16 work-items, each with 4 by 4
+//! elements. The elements change places in the memory that a group shares.
 
 use super::{Fact, KernelWorkload, Layout, Setting, number_bits};
 use crate::memory::kernel::{Launch, Mismatch, Scope, Wavefront};
 use crate::units::Bytes;
 
-/// Work-items of a group, each way.
+/// Counts the work-items of a group, each way.
 const SIDE: u64 = 16;
-/// Elements of a group, each way.
+/// Counts the elements of a group, each way.
 const TILE: u64 = 4 * SIDE;
 
 pub(super) const FACT: Fact = Fact {

@@ -1,4 +1,4 @@
-//! Max-pooling of squares of 2 by 2, an output for each work-item, in groups of 64.
+//! Runs max-pooling of squares of 2 by 2, an output for each work-item, in groups of 64.
 
 use super::{Fact, KernelWorkload, Layout, Setting, number, number_bits};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};

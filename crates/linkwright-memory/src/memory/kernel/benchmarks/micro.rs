@@ -1,5 +1,5 @@
-//! Kernels that ask one thing of memory: how long an access takes, how much it carries, and
-//! whether a flag tells of what was written before it.
+//! Holds kernels that ask one thing of memory. They measure how long an access takes, how much it
+//! carries, and whether a flag tells of earlier writes.
 
 use super::{Fact, KernelWorkload, Layout, Setting};
 use crate::memory::kernel::{AtomicOperation, LANES, Launch, Mismatch, Wavefront};
@@ -98,7 +98,7 @@ fn stream(setting: Setting) -> KernelWorkload {
     }
 }
 
-/// What the message's words are.
+/// Returns a word of the message.
 fn word(at: u64) -> u32 {
     at as u32 ^ 0x5EED_5EED
 }

@@ -1,10 +1,10 @@
-//! The benchmarks of the dissertation's Table 3.2, and those that stress one thing.
+//! Holds the benchmarks of the dissertation's Table 3.2, and those that stress one thing.
 //!
-//! Each is written after its OpenCL kernel: which work-item touches what, in which order. Counts of
-//! vector instructions between the accesses to memory are those of the code that such kernels
-//! compile to, by hand. How many bytes of code they have is what MGPUSim's disassemblies of them say
-//! (`benchmarks/*/*/kernels.disasm`, for an R9 Nano); kernels that it does not have, Xtreme and those
-//! that ask one thing of memory, are taken to have 8 bytes an instruction.
+//! Each is written after its OpenCL kernel: which work-item touches which data, in which order.
+//! Counts of vector instructions between the accesses to memory were taken by hand from the code
+//! that such kernels compile to. MGPUSim's disassemblies give the bytes of code
+//! (`benchmarks/*/*/kernels.disasm`, for an R9 Nano). It does not have Xtreme and the kernels that
+//! ask one thing of memory. These are taken to have 8 bytes an instruction.
 
 mod aes;
 mod breadth_first_search;
@@ -23,40 +23,40 @@ use super::workload::{KernelWorkload, Layout};
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::units::Bytes;
 
-/// A benchmark, by its name in the dissertation.
+/// Names a benchmark, as the dissertation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Benchmark {
-    /// AES-256 (Hetero-Mark).
+    /// Runs AES-256 (Hetero-Mark).
     Aes,
-    /// Matrix transpose and vector multiplication (PolyBench).
+    /// Runs matrix transpose and vector multiplication (PolyBench).
     Atax,
-    /// Breadth-first search (SHOC).
+    /// Runs breadth-first search (SHOC).
     BreadthFirstSearch,
-    /// BiCGStab linear solver (PolyBench).
+    /// Runs the BiCGStab linear solver (PolyBench).
     Bicg,
-    /// Simple convolution (AMD APP SDK).
+    /// Runs a simple convolution (AMD APP SDK).
     Convolution,
-    /// Finite impulse response, 16 taps (Hetero-Mark).
+    /// Runs a finite impulse response, 16 taps (Hetero-Mark).
     Fir,
-    /// Product of two square matrices (AMD APP SDK).
+    /// Runs the product of two square matrices (AMD APP SDK).
     MatrixMultiplication,
-    /// Transpose of a square matrix (AMD APP SDK).
+    /// Runs the transpose of a square matrix (AMD APP SDK).
     MatrixTranspose,
-    /// Rectified linear unit (DNNMark).
+    /// Runs a rectified linear unit (DNNMark).
     Relu,
-    /// A round of k-means (Hetero-Mark).
+    /// Runs a round of k-means (Hetero-Mark).
     KMeans,
-    /// Max-pooling (DNNMark).
+    /// Runs max-pooling (DNNMark).
     MaxPooling,
-    /// Own slices written again and again (section 4.3.3).
+    /// Writes own slices again and again (section 4.3.3).
     Xtreme1,
-    /// Slices shared within a GPU (section 4.3.3).
+    /// Shares slices within a GPU (section 4.3.3).
     Xtreme2,
-    /// Slices shared between GPUs (section 4.3.3).
+    /// Shares slices between GPUs (section 4.3.3).
     Xtreme3,
-    /// One pointer after another.
+    /// Follows one pointer after another.
     Chase,
-    /// Copy of a vector.
+    /// Copies a vector.
     Stream,
     /// A flag that is spun on.
     Message,
@@ -88,25 +88,25 @@ impl Named for Benchmark {
 /// At what size a benchmark is built, and for what.
 #[derive(Debug, Clone, Copy)]
 struct Setting {
-    /// Bytes of a page.
+    /// Counts the bytes of a page.
     page: Bytes,
     size: u64,
     gpus: u32,
 }
 
-/// What one benchmark is.
+/// Describes one benchmark.
 struct Fact {
-    /// What it does, in a few words.
+    /// Describes its work, in a few words.
     what: &'static str,
-    /// What its size counts.
+    /// Says which things its size counts.
     size: &'static str,
-    /// Sizes are multiples of it: what a work-group takes.
+    /// Gives the part of a work-group: sizes are multiples of it.
     multiple: u64,
     /// A size that takes seconds at most.
     small: u64,
     /// The size of Table 3.2's footprint, or what is nearest to it.
     full: u64,
-    /// The largest size.
+    /// Gives the largest size.
     most: u64,
     workload: fn(Setting) -> KernelWorkload,
 }
@@ -115,11 +115,11 @@ struct Fact {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.diagnosis())]
 pub struct SizeError {
-    /// The benchmark.
+    /// Names the benchmark.
     pub benchmark: &'static str,
-    /// The size asked for.
+    /// Gives the size asked for.
     pub size: i128,
-    /// What it has to be a multiple of.
+    /// Gives the number that it has to be a multiple of.
     pub multiple: u64,
     /// The largest that is possible.
     pub most: u64,
@@ -165,13 +165,13 @@ impl Benchmark {
         }
     }
 
-    /// What it does, in a few words.
+    /// Describes its work, in a few words.
     #[must_use]
     pub fn what(self) -> &'static str {
         self.fact().what
     }
 
-    /// What its size counts.
+    /// Says which things its size counts.
     #[must_use]
     pub fn size(self) -> &'static str {
         self.fact().size
@@ -189,13 +189,13 @@ impl Benchmark {
         self.fact().small
     }
 
-    /// What its size is a multiple of.
+    /// Returns the number that its size is a multiple of.
     #[must_use]
     pub fn multiple(self) -> u64 {
         self.fact().multiple
     }
 
-    /// A size that the work-groups divide.
+    /// Checks that a size is one that the work-groups divide, and returns it.
     ///
     /// # Errors
     /// One that they do not, or that is too large.
@@ -206,7 +206,7 @@ impl Benchmark {
         u64::try_from(size).ok().filter(fits).ok_or_else(refused)
     }
 
-    /// The benchmark at a size, over pages of so many bytes, for so many GPUs.
+    /// Makes the benchmark at a size, over pages of `page` bytes, for `gpus` GPUs.
     ///
     /// # Errors
     /// A size that the work-groups do not divide.
@@ -217,7 +217,7 @@ impl Benchmark {
     /// The same, asking now and then whether to go on: a large graph takes seconds to make.
     ///
     /// # Errors
-    /// A size that the work-groups do not divide, and what ended it.
+    /// Refuses a size that the work-groups do not divide, and passes on the error that ended it.
     pub fn watched<E: From<SizeError>>(
         self,
         page: Bytes,
@@ -233,13 +233,13 @@ impl Benchmark {
     }
 }
 
-/// A number between -1 and 1 for each element, the same every time.
+/// Returns a number between -1 and 1 for each element, the same every time.
 fn number(element: u64) -> f32 {
     let mixed = (element.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u32;
     (mixed as f32) / ((1 << 23) as f32) - 1.0
 }
 
-/// The bits of [`number`].
+/// Returns the bits of [`number`].
 fn number_bits(element: u64) -> u32 {
     number(element).to_bits()
 }

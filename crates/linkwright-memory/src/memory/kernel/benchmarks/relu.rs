@@ -1,4 +1,4 @@
-//! Rectified linear unit: a load, a maximum, a store, in groups of 64.
+//! Runs a rectified linear unit: a load, a maximum, a store, in groups of 64.
 
 use super::{Fact, KernelWorkload, Layout, Setting, number, number_bits};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};

@@ -69,7 +69,7 @@ async fn multiply(wavefront: Wavefront, at: Product) {
     wavefront.store(1, product, |lane, _| sums[lane].to_bits()).await;
 }
 
-/// The elements of the matrix, and of the vectors.
+/// Returns the elements of the matrix, and of the vectors.
 fn element(at: u64) -> f32 {
     small(at)
 }

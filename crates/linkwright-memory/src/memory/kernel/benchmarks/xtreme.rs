@@ -1,18 +1,19 @@
 //! Xtreme1 to 3 of the dissertation's section 4.3.3: vectors are added again and again, by compute
 //! units that read what others have written.
 //!
-//! Each compute unit has a slice of each of three vectors. Steps are parted by an ideal barrier of
-//! the whole launch. In Xtreme2 every second compute unit works on the slice of its neighbour, in
-//! Xtreme3 on that of the same unit of the next GPU: the text names one unit of each pair.
+//! Each compute unit has a slice of each of three vectors. An ideal barrier of the whole launch
+//! parts the steps. In Xtreme2 every second compute unit works on the slice of its neighbour. In
+//! Xtreme3 it works on the slice of the same unit of the next GPU: the text names one unit of each
+//! pair.
 
 use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Scope, Wavefront};
 
-/// Compute units of a GPU, each of which runs one group.
+/// Counts the compute units of a GPU. Each runs one group.
 const UNITS: u64 = 64;
-/// Wavefronts of a group.
+/// Counts the wavefronts of a group.
 const WAVEFRONTS: u64 = 4;
-/// Instructions of the code: the start, three loads, and three sums of seven each.
+/// Counts the instructions of the code: the start, three loads, and three sums of seven each.
 const INSTRUCTIONS: u64 = 12 + 3 + 3 * 7;
 /// How often a step is repeated after the first time.
 const REPEATS: u32 = 10;
@@ -52,7 +53,7 @@ struct Vectors {
     a: u64,
     b: u64,
     c: u64,
-    /// Elements of a slice.
+    /// Counts the elements of a slice.
     slice: u64,
     gpus: u64,
     sharing: Sharing,
@@ -135,7 +136,7 @@ async fn add(wavefront: Wavefront, at: Vectors) {
     }
 }
 
-/// The address of a lane's element at a step.
+/// Returns the address of a lane's element at a step.
 fn place(
     wavefront: &Wavefront,
     vector: u64,

@@ -11,37 +11,37 @@ use crate::units::Bytes;
 pub enum RecordedError {
     /// A name that is none.
     Name {
-        /// The name.
+        /// Gives the name.
         name: String,
     },
     /// A buffer whose name another has.
     Taken {
-        /// The name.
+        /// Gives the name.
         name: String,
     },
     /// A buffer that there is not.
     NoBuffer {
-        /// The name.
+        /// Gives the name.
         name: String,
         /// Those that there are.
         known: Vec<String>,
     },
     /// A number that is too small or too large.
     Range {
-        /// What it is.
+        /// Says which thing it is.
         what: &'static str,
-        /// The number.
+        /// Gives the number.
         value: u64,
         /// The least that is possible.
         least: u64,
-        /// The most.
+        /// Gives the most.
         most: u64,
     },
     /// Bytes that are no whole words.
     NoWord {
-        /// What they are.
+        /// Says which things they are.
         what: &'static str,
-        /// How many.
+        /// Counts them.
         bytes: u64,
     },
     /// Words that are not as many as they should be.
@@ -53,7 +53,7 @@ pub enum RecordedError {
     },
     /// Bytes that a buffer does not have.
     Outside {
-        /// The buffer.
+        /// Names the buffer.
         buffer: String,
         /// How many bytes it has.
         size: Bytes,
@@ -76,7 +76,7 @@ pub enum RecordedError {
     },
     /// A buffer that starts with words that nobody copies in.
     NotCopied {
-        /// Its name.
+        /// Gives its name.
         name: String,
     },
 }

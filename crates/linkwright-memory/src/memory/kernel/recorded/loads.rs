@@ -168,7 +168,7 @@ impl RecordedKernel {
     /// Compares what loads brought with what they must.
     ///
     /// # Errors
-    /// The first word that differs.
+    /// Returns the first word that differs.
     pub fn check_loads(&self, loads: &[LoadedWords]) -> Result<(), WrongLoad> {
         for load in loads {
             let Some(words) = self.loads.expected.get(&load.name) else { continue };

@@ -1,8 +1,8 @@
-//! Kernels of one's own: what each wavefront does, operation by operation, as data.
+//! Runs kernels of one's own: the work of each wavefront, operation by operation, as data.
 //!
-//! What it represents: buffers, launches, and a list of operations for each wavefront that has
-//! any, as a text ([`read`]) or a builder says. What it leaves out: loops and conditions, but for
-//! waiting until a word has a value. Whoever needs more writes a kernel in Rust.
+//! It represents buffers, launches, and a list of operations for each wavefront that has any, as a
+//! text ([`read`]) or a builder says. It leaves out loops and conditions, except waiting until a
+//! word has a value. Users who need more write a kernel in Rust.
 
 mod error;
 mod loads;
@@ -24,11 +24,11 @@ use super::{AtomicOperation, LANES, Scope};
 use crate::diagnostic::Named;
 use crate::units::Bytes;
 
-/// Work-groups of a launch, at most.
+/// Limits the work-groups of a launch.
 pub const MOST_GROUPS: u32 = 1 << 20;
 /// Wavefronts of a work-group, at most; a GPU may have room for fewer.
 pub const MOST_WAVEFRONTS: u32 = 64;
-/// Bytes of a buffer, at most.
+/// Limits the bytes of a buffer.
 pub const MOST_BYTES: u64 = 1 << 40;
 /// Buffers, launches, and lines of what is expected, at most.
 const MOST_PARTS: usize = 1 << 16;
@@ -36,27 +36,27 @@ const MOST_PARTS: usize = 1 << 16;
 pub const MOST_OPERATIONS: u64 = 1 << 19;
 /// All loads keep at most this number of words under names, as 4,096 loads of a whole wavefront do.
 pub const MOST_KEPT: u64 = 1 << 18;
-/// Characters of a name, at most.
+/// Limits the characters of a name.
 const MOST_OF_NAME: usize = 64;
-/// Bytes of an access of a work-item, at most: four words.
+/// Limits the bytes of an access of a work-item to four words.
 pub const MOST_WIDTH: u64 = 16;
 
-/// Words, one for each element.
+/// Holds words, one for each element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Words {
     /// The first, and by how much each next is larger, modulo 2^32.
     Ramp {
-        /// The first word.
+        /// Gives the first word.
         first: u32,
-        /// What is added for each element.
+        /// Gives the number that is added for each element.
         step: u32,
     },
-    /// Each word.
+    /// Lists each word.
     Listed(Vec<u32>),
 }
 
 impl Words {
-    /// The word of an element.
+    /// Returns the word of an element.
     #[must_use]
     pub fn at(&self, element: u64) -> u32 {
         match self {
@@ -77,13 +77,13 @@ impl Words {
 /// Which way the host copies a buffer, where GPUs have memories of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copies {
-    /// To the GPUs.
+    /// Copies to the GPUs.
     In,
-    /// Back, at the end.
+    /// Copies back, at the end.
     Out,
-    /// Both.
+    /// Copies both ways.
     InOut,
-    /// Neither.
+    /// Copies neither way.
     Scratch,
 }
 
@@ -99,29 +99,29 @@ impl Named for AtomicOperation {
         &[("add", Self::Add), ("exchange", Self::Exchange), ("max", Self::Max)];
 }
 
-/// Bytes that wavefronts work on.
+/// Describes bytes that wavefronts work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedBuffer {
-    /// What people call it.
+    /// Gives the name that people use.
     pub name: String,
-    /// How many bytes: whole words.
+    /// Counts its bytes, which are whole words.
     pub size: Bytes,
     /// Which way it is copied.
     pub copies: Copies,
-    /// What it holds at the start.
+    /// Holds its content at the start.
     pub initial: Words,
 }
 
-/// The work-items' addresses, in bytes from the start of a buffer.
+/// Gives the work-items' addresses, in bytes from the start of a buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Offsets {
-    /// From one on, one after another.
+    /// Begins at one address and goes on, one after another.
     Strided {
-        /// That of the first.
+        /// Gives the address of the first.
         first: u64,
-        /// Bytes to that of the next.
+        /// Counts the bytes to the address of the next.
         stride: u64,
-        /// How many work-items take part.
+        /// Counts the work-items that take part.
         lanes: u32,
     },
     /// One for each work-item that takes part.
@@ -141,7 +141,7 @@ impl Offsets {
         }
     }
 
-    /// How many work-items take part.
+    /// Counts the work-items that take part.
     #[must_use]
     pub fn count(&self) -> u64 {
         match self {
@@ -151,23 +151,23 @@ impl Offsets {
     }
 }
 
-/// What an operation touches.
+/// Names the bytes that an operation touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touched {
-    /// The buffer, by its place among all.
+    /// Names the buffer, by its place among all.
     pub buffer: usize,
     /// Where the work-items' words are.
     pub offsets: Offsets,
-    /// Bytes of each work-item.
+    /// Counts the bytes of each work-item.
     pub width: u32,
 }
 
-/// What a wavefront does.
+/// Names an operation of a wavefront.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// So many vector instructions.
+    /// Takes this number of vector instructions.
     Compute(u32),
-    /// So many accesses to the memory of its group.
+    /// Makes this number of accesses to the memory of its group.
     Lds(u32),
     /// Asks for words, and keeps them under a name.
     Load(Touched, Option<String>),
@@ -205,16 +205,16 @@ impl Action {
     }
 }
 
-/// One launch.
+/// Describes one launch.
 #[derive(Debug, Clone)]
 pub struct RecordedLaunch {
-    /// What people call it.
+    /// Gives the name that people use.
     pub name: String,
-    /// Bytes that each group shares.
+    /// Counts the bytes that each group shares.
     pub lds: Bytes,
-    /// What each wavefront does that does anything, by group and number there.
+    /// Holds the operations of each wavefront that has any, by group and number there.
     pub wavefronts: BTreeMap<(u32, u32), Vec<Action>>,
-    /// The lines of a text that their first operations stand in: what makes no launch another.
+    /// Gives the lines of a text where their first operations stand. They make no launch different.
     lines: BTreeMap<(u32, u32), Vec<u32>>,
 }
 
@@ -226,20 +226,20 @@ impl PartialEq for RecordedLaunch {
 
 impl Eq for RecordedLaunch {}
 
-/// What a buffer must hold at the end.
+/// Describes the content that a buffer must have at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// The buffer, by its place among all.
+    /// Names the buffer, by its place among all.
     pub buffer: usize,
-    /// From which byte on.
+    /// Gives the first byte.
     pub offset: u64,
-    /// How many words.
+    /// Counts the words.
     pub count: u64,
-    /// What they must be.
+    /// Gives the words that they must be.
     pub words: Words,
 }
 
-/// A kernel of one's own.
+/// Holds a kernel of one's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedKernel {
     name: String,
@@ -256,7 +256,7 @@ pub struct RecordedKernel {
 }
 
 impl RecordedKernel {
-    /// A kernel without buffers and operations.
+    /// Makes a kernel without buffers and operations.
     ///
     /// # Errors
     /// A name that is none.
@@ -274,19 +274,19 @@ impl RecordedKernel {
         })
     }
 
-    /// What people call it.
+    /// Gives the name that people use.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its buffers, in the order of their addresses.
+    /// Returns its buffers, in the order of their addresses.
     #[must_use]
     pub fn buffers(&self) -> &[RecordedBuffer] {
         &self.buffers
     }
 
-    /// Its launches, one after another.
+    /// Returns its launches, one after another.
     #[must_use]
     pub fn launches(&self) -> &[RecordedLaunch] {
         &self.launches
@@ -298,7 +298,7 @@ impl RecordedKernel {
         self.operations
     }
 
-    /// The place of a buffer among all.
+    /// Returns the place of a buffer among all.
     ///
     /// # Errors
     /// A name that no buffer has.
@@ -312,8 +312,8 @@ impl RecordedKernel {
     /// Adds a buffer behind the others.
     ///
     /// # Errors
-    /// A name that is none or taken, a size that is not possible, and initial words that are not
-    /// as many, or are not copied in.
+    /// Refuses a name that is none or taken, and a size that is not possible. Refuses initial words
+    /// that are not as many, or are not copied in.
     pub fn add_buffer(&mut self, buffer: RecordedBuffer) -> Result<(), RecordedError> {
         checked(&buffer.name)?;
         if self.places.contains_key(&buffer.name) {

@@ -1,4 +1,4 @@
-//! A kernel of one's own as a workload.
+//! Plays a kernel of one's own as a workload.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Others {
 }
 
 impl RecordedKernel {
-    /// The kernel as a workload over pages of so many bytes, and where its loads are kept.
+    /// Returns the kernel as a workload over pages of `page` bytes, and where its loads are kept.
     #[must_use]
     pub fn workload(self: &Arc<Self>, page: Bytes) -> (KernelWorkload, Kept) {
         let mut layout = Layout::new(page);
@@ -105,7 +105,7 @@ impl RecordedKernel {
     }
 }
 
-/// What a wavefront of a launch does.
+/// Holds the operations of a wavefront of a launch.
 #[derive(Clone)]
 struct Part {
     kernel: Arc<RecordedKernel>,
@@ -123,7 +123,7 @@ impl Part {
         let Some(actions) = launch.wavefronts.get(&number) else { return };
         let lines = launch.lines.get(&number).map_or(&[][..], Vec::as_slice);
         let mut open = Open::default();
-        // What loads brought that are stored again.
+        // These are the words of loads that are stored again.
         let mut brought: BTreeMap<&str, Vec<u32>> =
             launch.stored(number).into_iter().map(|name| (name, Vec::new())).collect();
         self.others.begin();

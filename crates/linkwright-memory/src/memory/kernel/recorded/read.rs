@@ -1,4 +1,4 @@
-//! From the text of a kernel of one's own to the kernel.
+//! Reads the text of a kernel of one's own.
 
 use super::{
     Action, Copies, Expected, Offsets, RecordedBuffer, RecordedError, RecordedKernel, Touched,
@@ -14,14 +14,14 @@ const OPERATIONS: [&str; 12] = [
     "load", "scalar", "store", "add", "exchange", "max", "spin", "compute", "lds", "wait", "fence",
     "barrier",
 ];
-/// What else begins a line.
+/// Lists the other words that begin a line.
 const PARTS: &str = "kernel, buffer, launch, expect, or a wavefront such as 0 or 0.1";
 
 /// The kernel of a text; `file` is its name, in errors.
 ///
 /// # Errors
-/// A line that says nothing, a buffer that there is not, numbers that cannot be, bytes outside of
-/// their buffer, and a text without an operation.
+/// Refuses a line that says nothing, and a buffer that there is not. Refuses numbers that cannot
+/// be, bytes outside of their buffer, and a text without an operation.
 ///
 /// ```
 /// use linkwright_memory::memory::kernel::recorded::read;
@@ -43,7 +43,7 @@ pub fn read(file: &str, text: &str) -> Result<RecordedKernel, InputError> {
 /// The same of a text that may have no operation yet.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails as [`read`] does.
 pub fn read_unfinished(file: &str, text: &str) -> Result<RecordedKernel, InputError> {
     let mut kernel = RecordedKernel::new("kernel").map_err(|error| whole(file, text, &error))?;
     for (number, line) in text.lines().enumerate() {
@@ -87,7 +87,7 @@ fn whole(file: &str, text: &str, error: &RecordedError) -> InputError {
     InputError::at(file, start, told.problem, "", told.remedy.unwrap_or_default())
 }
 
-/// A word of a line.
+/// Holds a word of a line.
 #[derive(Clone, Copy)]
 struct Token<'a> {
     file: &'a str,
@@ -126,7 +126,7 @@ impl<'a> Token<'a> {
             .map_err(|_| self.fault("a number that is too large", "give less than 4294967296"))
     }
 
-    /// A word of memory: a number of either sign, or with a point.
+    /// Reads a word of memory: a number of either sign, or with a point.
     fn word(&self) -> Result<u32, InputError> {
         let remedy = "write a whole number from -2147483648 to 4294967295, or one with a point";
         let refuse = || self.fault("not a value of 4 bytes", remedy);
@@ -162,7 +162,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// The words of a line, one after another.
+/// Gives the words of a line, one after another.
 struct Tokens<'a> {
     file: &'a str,
     line: usize,
@@ -191,7 +191,7 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// What stands behind a `=`; none where there is none.
+    /// Reads the values behind a `=`; none where there is none.
     fn values(&mut self) -> Result<Option<Words>, InputError> {
         let mut ahead = Self { ..*self };
         if ahead.next().is_none_or(|token| token.text != "=") {
@@ -222,7 +222,7 @@ impl<'a> Tokens<'a> {
         Ok(Some(self.wanted("the name under which the words are kept")?.text.to_owned()))
     }
 
-    /// An address and the bytes behind it.
+    /// Reads an address and the bytes behind it.
     fn touched(
         &mut self,
         kernel: &RecordedKernel,
@@ -273,11 +273,11 @@ impl<'a> Tokens<'a> {
 enum Way {
     /// The bytes are those of all work-items, one after another.
     Together,
-    /// One work-item's.
+    /// Means the address of one work-item.
     OneAddress,
 }
 
-/// So many bytes on end, as a stride, a number of work-items and the bytes of each.
+/// Reads `bytes` bytes on end, as a stride, a number of work-items and the bytes of each.
 fn together(token: &Token<'_>, bytes: u32) -> Result<(u64, u32, u32), InputError> {
     let width = match bytes {
         0..=256 => 4,
@@ -338,7 +338,7 @@ fn operation<'a>(
     let (group, wavefront) = place.text.split_once('.').unwrap_or((place.text, "0"));
     let at = (place.part(group).small("a group")?, place.part(wavefront).small("a wavefront")?);
     let word = tokens.wanted("an operation, such as load")?;
-    // What is refused is an address, where there is one.
+    // The refused word is an address, where there is one.
     let mut blamed = place;
     let action = match word.text {
         "compute" => Action::Compute(tokens.wanted("how many")?.small("how many")?),

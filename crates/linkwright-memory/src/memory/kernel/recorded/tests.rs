@@ -1,4 +1,4 @@
-//! Kernels of one's own: texts, what they do on GPUs, and what cannot be.
+//! Tests kernels of one's own: texts, their runs on GPUs, and errors.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::memory::{GpuOptions, GpuRun, memory_system, run};
 use crate::system::gpus;
 use crate::units::Picoseconds;
 
-/// A message by a flag: each of two groups on a GPU of its own.
+/// Sends a message by a flag: each of two groups is on a GPU of its own.
 const MESSAGE: &str = "\
 kernel message
 buffer data 256 in
@@ -257,7 +257,7 @@ fn a_group_that_no_compute_unit_has_room_for_is_refused_when_it_runs() {
     assert!(error.contains("it needs 41 wavefronts of at most 40"), "{error}");
 }
 
-/// An operation over a buffer of 4 KiB.
+/// Makes an operation over a buffer of 4 KiB.
 fn action() -> impl Strategy<Value = Action> {
     let offsets = prop_oneof![
         (0..256_u64, 0..32_u64, 1..=64_u32).prop_map(|(first, stride, lanes)| {

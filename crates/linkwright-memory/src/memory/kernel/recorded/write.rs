@@ -1,4 +1,4 @@
-//! From a kernel to its text.
+//! Writes a kernel as its text.
 
 use std::fmt::Write as _;
 

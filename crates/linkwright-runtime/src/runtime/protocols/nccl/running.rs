@@ -1,4 +1,4 @@
-//! A kernel at work: where its blocks are, and what its connections hold.
+//! Plays a kernel at work: it keeps where its blocks are, and the state of its connections.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use super::super::protocol::{Ports, ProtocolCall};
 use super::{Happening, What, transfer};
 use crate::units::Picoseconds;
 
-/// What a block is doing.
+/// Says which step a block is at, and in which piece.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     piece: u64,
@@ -23,7 +23,7 @@ struct Turn {
     copying: u32,
 }
 
-/// What a connection holds, and when it may carry its first byte.
+/// Holds the state of a connection, and when it may carry its first byte.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     started: u64,
@@ -34,14 +34,14 @@ struct Held {
     opens: u64,
 }
 
-/// A rank's part of a kernel.
+/// Holds a rank's part of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
     /// The rank's call; none before it has called.
     pub(super) call: Option<ProtocolCall>,
     /// How many of its blocks have not come to their ends.
     blocks: u32,
-    /// What it has sent.
+    /// Counts the transfers that it has sent.
     pub(super) transfers: u64,
     pub(super) bytes: u64,
 }
@@ -52,7 +52,7 @@ const ABSENT: Member = Member { call: None, blocks: 0, transfers: 0, bytes: 0 };
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     pub(super) call: KernelCall,
-    /// What its ranks met in.
+    /// Gives the context that its ranks met in.
     pub(super) context: u32,
     pub(super) members: Vec<Member>,
     /// How many ranks have not ended, and of how many happenings is yet to be heard.
@@ -108,8 +108,8 @@ impl Running {
         self.call = call;
     }
 
-    /// A rank's blocks begin, those without a step apart, which have come to their ends; `late`
-    /// hears of each of its connections that opens later, and when.
+    /// Begins a rank's blocks, without those that have no step and so have come to their ends. It
+    /// tells `late` of each of its connections that opens later, and when.
     pub(super) fn launch(
         &mut self,
         member: u32,
@@ -141,7 +141,7 @@ impl Running {
         }
     }
 
-    /// What was sent over a connection has arrived.
+    /// Notes that data sent over a connection has arrived.
     pub(super) fn arrived(&mut self, connection: u32, woken: &mut Vec<u32>) {
         self.held[connection as usize].arrived += 1;
         woken.push(self.call.kernel.connections[connection as usize].receiver);
@@ -152,7 +152,7 @@ impl Running {
         woken.push(self.call.kernel.connections[connection as usize].sender);
     }
 
-    /// What a connection carried has left: its sender goes on.
+    /// Notes that a connection's data has left: its sender goes on.
     pub(super) fn sent(&mut self, connection: u32, woken: &mut Vec<u32>) {
         let link = self.call.kernel.connections[connection as usize];
         self.turns[link.sender as usize].busy = false;

@@ -67,7 +67,7 @@ fn a_machine_without_a_network_is_a_lone_server() {
     assert_eq!(system, System::of_server(Arc::new(server)));
 }
 
-/// Two servers of a GPU, a CPU and an interface each, on two switches.
+/// Describes two servers of a GPU, a CPU and an interface each, on two switches.
 const TWO: &str = r#"
 name = "two"
 [[device]]

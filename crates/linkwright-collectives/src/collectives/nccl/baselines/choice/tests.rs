@@ -31,8 +31,8 @@ fn name(choice: &Choice) -> (&'static str, &'static str) {
 ///
 /// LL has 6.6 + 14 x 0.6 = 15.0 us. Its bandwidth is min(240 / 2, 87.7) x 8 / 14 = 50.11 GB/s.
 /// LL128 has 14 + 14 x 1.9 = 40.6 us. Its bandwidth is min(240 x 0.92, 12 x 20) = 220.8 x 8 / 14 =
-/// 126.17 GB/s. Simple has 8.4 + 14 x 3.4 = 56.0 us and 240 x 8 / 14 = 137.14 GB/s. Trees have 6.8
-/// + 2 x 7 x 0.6 = 15.2 us. They have no more than 240 x 0.92 / 3.8 / 2 = 29.05 GB/s of LL.
+/// 126.17 GB/s. Simple has 8.4 + 14 x 3.4 = 56.0 us and 240 x 8 / 14 = 137.14 GB/s. Trees have
+/// 15.2 us (6.8 + 2 x 7 x 0.6). They have no more than 240 x 0.92 / 3.8 / 2 = 29.05 GB/s of LL.
 #[test]
 fn an_a100s_model_is_that_of_the_tables() {
     let expected = [
