@@ -39,7 +39,7 @@ BEYOND = ("8 L40S",)
 # Groups that are not fitted to: AMD's GPUs, and one whose host nobody knows.
 UNFITTED = ("MI300X", "L40S")
 
-# What is left out of the fit in turn.
+# These are left out of the fit in turn.
 LEFT_OUT: dict[str, Callable[[Row], bool]] = {
     "V100": lambda row: row.machine.group.startswith("V100"),
     "A100": lambda row: row.machine.group == "A100",
@@ -89,10 +89,10 @@ def _rows_of(run: Measured) -> Iterator[Row]:
 
 
 def predicted(measured: Iterable[Row], terms: str, *, as_counted: bool = False) -> dict[Row, float]:
-    """The time of each row by these terms, in seconds.
+    """Returns the time of each row by these terms, in seconds.
 
-    What links reach is what their kind says. Where that was set by the machine's own rows, it is
-    what its library counts on if these rows are to be predicted (`as_counted`).
+    Links reach the share that their kind says. Where the machine's own rows set it, these rows may
+    be the ones to predict (`as_counted`). Then links reach the share that the library counts on.
     """
     runs: dict[tuple[Machine, str], list[Row]] = {}
     for row in measured:
@@ -169,7 +169,7 @@ def fitted(
     def residuals(logarithms: list[float]) -> list[float]:
         times = predicted(taken, with_all(logarithms))
         off = [math.log(times[row] / row.time) * weight[row.machine.group] for row in taken]
-        # What nothing is measured of stays where it is.
+        # A term that nothing is measured of stays where it is.
         kept = zip(logarithms, start, strict=True)
         return off + [(new - old) * 1e-3 for new, old in kept]
 
@@ -200,7 +200,7 @@ def _thinned(measured: list[Row]) -> list[Row]:
 
 
 def _standard_errors(found: object) -> list[float]:
-    """Of each logarithm, so of each term as a part of it, by the sum of squares' curvature."""
+    """Returns each logarithm's standard error, by the curvature of the sum of squares."""
     import numpy as np
 
     jacobian, off = found.jac, found.fun  # type: ignore[attr-defined]
@@ -275,7 +275,7 @@ def all_runs() -> list[Measured]:
 
 
 def bars(terms: str, left: Mapping[str, str], runs: Iterable[Measured]) -> str:
-    """What `errors.tsv` says: errors of predictions without the own family of GPUs, in thousandths.
+    """Writes `errors.tsv`: errors of predictions without the own family of GPUs, in thousandths.
 
     Args:
         terms: Those of the fit.
@@ -328,7 +328,7 @@ def page(
     off: dict[Row, float],
     of_left_out: dict[str, dict[Row, float]],
 ) -> str:
-    """What `docs/concepts/calibration.md` says between its marks."""
+    """Writes the text of `docs/concepts/calibration.md` between its marks."""
     lines = ["| fitted term | value | standard error |", "| --- | --- | ---: |"]
     lines += [
         f"| `{name}` | {value_of(text, name):.4g} | {error:.1%} |"

@@ -1,12 +1,12 @@
 """Fits what the kernels of today's libraries reach, to measurements of one H100.
 
-Writes `kernels.current` of `crates/linkwright-training/src/training/terms.toml`; the extension is
-to be built anew afterwards, which has the terms compiled in. First single kernels
-(`validation/training-kernels.csv`): what products, reading and writing reach of their peaks. Then
-the layers of some networks (`validation/training-layers.csv`), a family, a pass and a width of
-numbers at a time: the starts of how many kernels it takes, and how many times the bound of its
-work. All by least squares of the logarithms of predicted over measured times, outliers damped; a
-layer counts by the root of its time.
+Writes `kernels.current` of `crates/linkwright-training/src/training/terms.toml`. The extension is
+to be built anew afterwards, as it has the terms compiled in. First come single kernels
+(`validation/training-kernels.csv`): the shares of their peaks that products, reading and writing
+reach. Then come the layers of some networks (`validation/training-layers.csv`), a family, a pass
+and a width of numbers at a time. Their terms are the starts of how many kernels a pass takes, and
+how many times the bound of its work. All are fitted by least squares of the logarithms of predicted
+over measured times, outliers damped. A layer counts by the root of its time.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from linkwright.gpu import GpuModel
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from accuracy.networks import product_network
 from linkwright import System
+from linkwright.gpu import GpuModel
 from linkwright.studies.training.terms import changed
 from linkwright.training import NeuralNetwork, TrainingStep
 
@@ -65,7 +65,7 @@ SHORTEST = 0.5
 
 @dataclass(frozen=True)
 class Timed:
-    """A pass through a layer, in microseconds: what was measured, and the model's parts."""
+    """Holds a pass through a layer, in microseconds: the measured time, and the model's parts."""
 
     family: str
     width: str
@@ -89,19 +89,19 @@ def main() -> None:
 
 
 def table(name: str) -> Iterator[dict[str, str]]:
-    """The rows of a file of measurements."""
+    """Reads the rows of a file of measurements."""
     with (VALIDATION / name).open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(line for line in file if not line.startswith("#"))
 
 
 @cache
 def server() -> System:
-    """What the GPU stands in."""
+    """Returns the server of the GPU."""
     return System(SERVER)
 
 
 def bare(text: str) -> str:
-    """Terms of which nothing but bounds remains: no starts, no launches, no family, no casts."""
+    """Returns terms with nothing left but bounds: no starts, no launches, no family, no casts."""
     new: dict[str, dict[str, object]] = {KERNELS: {"least": 0.0, "unaligned": widths(1.0, 1.0)}}
     new[FRAMEWORK] = {"launch": 0.0, "casts_weights": "false"}
     for family in FAMILIES:
@@ -110,18 +110,18 @@ def bare(text: str) -> str:
 
 
 def widths(short: float, long: float) -> str:
-    """A value for each width of numbers, as TOML."""
+    """Writes a value for each width of numbers, as TOML."""
     return f"{{ short = {short:.3g}, long = {long:.3g} }}"
 
 
 def passes(kernels: tuple[float, float], times: tuple[float, float]) -> str:
-    """What the passes of a family take, as TOML."""
+    """Writes the costs of a family's passes, as TOML."""
     of = [f"[{first:.3g}, {second:.3g}]" for first, second in (kernels, times)]
     return f"{{ kernels = {of[0]}, times = {of[1]} }}"
 
 
 def fit_kernels(text: str) -> str:
-    """What single kernels reach."""
+    """Fits the shares that single kernels reach."""
     rows = list(table("training-kernels.csv"))
     copies = [row for row in rows if row["kind"] != "product"]
     time = {(row["kind"], int(row["rows"])): float(row["microseconds"]) for row in copies}
@@ -179,13 +179,13 @@ def fit_products(rows: Sequence[Mapping[str, str]], text: str, cores: str, least
 
 
 def taken(text: str, keys: Sequence[str]) -> dict[str, object]:
-    """Values of the kernels' section."""
+    """Returns values of the kernels' section."""
     section = tomllib.loads(text)["kernels"]["current"]
     return {key: section[key] for key in keys}
 
 
 def product(row: Mapping[str, str], text: str) -> float:
-    """Microseconds of one product, without its start."""
+    """Returns the microseconds of one product, without its start."""
     step = TrainingStep(
         product_network(int(row["rows"]), int(row["columns"]), int(row["depth"])),
         server(),
@@ -199,7 +199,7 @@ def product(row: Mapping[str, str], text: str) -> float:
 
 
 def fit_layers(text: str) -> str:
-    """What layers of each family take."""
+    """Fits the costs of layers of each family."""
     all_timed = timed(text)
     least = float(taken(text, ["least"])["least"])  # type: ignore[arg-type]
     unaligned = {}
@@ -274,7 +274,7 @@ def timed(text: str) -> list[Timed]:
 def timed_run(
     run: tuple[str, int, str], layers: Mapping[str, tuple[float, float]], text: str
 ) -> Iterator[Timed]:
-    """Those of one run."""
+    """Yields the passes of one run."""
     name, samples, precision = run
     network = NeuralNetwork.find(name)
     bounds = layer_times(network, samples, precision, bare(text))
@@ -320,7 +320,7 @@ def timed_run(
 def layer_times(
     network: NeuralNetwork, samples: int, precision: str, text: str
 ) -> list[dict[str, float]]:
-    """Microseconds of every layer by the model."""
+    """Returns the microseconds of every layer by the model."""
     step = TrainingStep(network, server(), [0], batch=samples, precision=precision, terms=text)
     [model] = step.models
     rows: list[dict[str, float]] = pa.table(step.layers(model)).to_pylist()

@@ -4,9 +4,10 @@ Writes them into `crates/linkwright-training/src/training/terms.toml`, what the 
 into `python/linkwright/studies/training/constants.toml`, and prints the errors of both halves. The
 extension is to be built anew afterwards, which has the terms compiled in.
 
-First what kernels reach and the host costs, by the calibrated rows on one GPU: their computing
-time (Table 2.4) and run time. Then what an iteration costs with several GPUs, by all calibrated
-rows. Both by least squares of the logarithms of predicted over published times, outliers damped.
+First it fits the reach of kernels and the costs of the host, by the calibrated rows on one GPU.
+These give their computing time (Table 2.4) and run time. Then it fits the costs of an iteration
+with several GPUs, by all calibrated rows. Both are by least squares of the logarithms of predicted
+over published times, outliers damped.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ DECODE = "decode"
 
 Term = tuple[str, str, float, float, float]
 
-# What is fitted on rows of one GPU: section, key, its start, and from where to where it may be.
+# These are fitted on rows of one GPU: section, key, its start, and its limits.
 ALONE: tuple[Term, ...] = (
     (KERNELS, "least", 8.0, 0.5, 50.0),
     (KERNELS, "plain", 0.8, 0.3, 1.0),
@@ -52,7 +53,7 @@ ALONE: tuple[Term, ...] = (
     (HOST, "iteration", 300.0, 10.0, 5000.0),
     (DECODE, DECODE, 25.0, 1.0, 100.0),
 )
-# What is fitted on all rows then: an iteration's part for each GPU needs several.
+# These are fitted on all rows then: an iteration's part for each GPU needs several.
 TOGETHER: tuple[Term, ...] = (
     (HOST, "iteration", 200.0, 10.0, 5000.0),
     (HOST, "gpu", 100.0, 1.0, 2000.0),
@@ -89,13 +90,13 @@ def main() -> None:
 
 
 def names() -> list[str]:
-    """What was fitted, as the terms name it."""
+    """Names the fitted terms, as the file of terms does."""
     fitted = (f"{section}.{key}" for section, key, *_ in (*ALONE, *TOGETHER) if section != DECODE)
     return list(dict.fromkeys(fitted))
 
 
 def fit_alone(text: str, constants: Constants) -> tuple[str, Constants]:
-    """What kernels reach and the host costs, and what the text leaves open."""
+    """Fits the reach of kernels, the costs of the host, and the text's open values."""
     rows = [row for row in epochs() if row.gpus == 1 and is_calibrated(row)]
     copied = {row: host_copies(row, text) for row in rows}
 
@@ -127,7 +128,7 @@ def fit_alone(text: str, constants: Constants) -> tuple[str, Constants]:
 
 
 def fit_together(text: str, constants: Constants) -> str:
-    """What the host costs with any number of GPUs."""
+    """Fits the costs of the host with any number of GPUs."""
     rows = [row for row in epochs() if is_calibrated(row)]
 
     def terms(x: NDArray[np.float64]) -> str:
@@ -147,7 +148,7 @@ def fit(
     ratios: Callable[[NDArray[np.float64]], Sequence[float]],
     step: float = 0.01,
 ) -> NDArray[np.float64]:
-    """The values that bring ratios of predicted to published nearest to one."""
+    """Finds the values that bring ratios of predicted to published nearest to one."""
     start, low, high = np.log([term[2:] for term in terms]).T
     found = least_squares(
         lambda x: np.log(ratios(np.exp(x))),
@@ -172,7 +173,7 @@ def of(
 
 
 def seconds(row: Epoch, text: str) -> float:
-    """Kernels of a step on one GPU."""
+    """Returns the seconds of the kernels of a step on one GPU."""
     gpus = gpus_of(row.system, 1)
     network = loaded(row.dataset, row.network)
     step = TrainingStep(
@@ -189,7 +190,7 @@ def host_copies(row: Epoch, text: str) -> float:
 
 
 def counts(times: Mapping[Epoch, float]) -> dict[str, float]:
-    """Batches of Table 2.5 by network, from seconds of a step."""
+    """Counts the batches of Table 2.5 by network, from seconds of a step."""
     logs = defaultdict(list)
     for row, time in times.items():
         if row.table == "2.5" and WORKLOADS[row.dataset, row.network].samples is None:

@@ -1,16 +1,16 @@
 """Measures the layers of a network on the GPU at hand, for `linkwright train --measured`.
 
-It needs PyTorch and a GPU, and of Linkwright nothing but the network's layers, as
-`NeuralNetwork.to_json` writes them: so it runs where Linkwright is not installed.
+It needs PyTorch and a GPU. Of Linkwright it needs nothing but the network's layers, as
+`NeuralNetwork.to_json` writes them. So it runs where Linkwright is not installed.
 
     python -c 'import linkwright as l; print(l.NeuralNetwork.find("vgg-16").to_json())' > vgg.json
     python scripts/measure_layers.py vgg.json --samples 64 --precision bf16 --output vgg.csv
     linkwright train vgg-16 --machine hgx-h100 --batch 512 --precision bf16 --measured vgg.csv
 
-A layer's time is what lies between two events on the GPU, with the host kept ahead of it by a
-sleep that goes first: so it holds kernels and the gaps between them, and no waiting for the host.
-What two events take alone is subtracted. A step is timed besides as users run it, without sleep or
-events between layers: where it is longer than its layers, the host is what limits it.
+A layer's time lies between two events on the GPU. A sleep that goes first keeps the host ahead of
+the GPU. So the time holds kernels and the gaps between them, and no waiting for the host. The time
+of two events alone is subtracted. A step is timed besides as users run it, without sleep or events
+between layers. Where it is longer than its layers, the host limits it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Clock:
 
     def __init__(self, pause: float = 0.0) -> None:
         self.marks: list[tuple[str, torch.cuda.Event]] = []
-        # Seconds that the GPU waits before every so many layers, lest it overtakes the host: about
-        # a thousand launches are taken ahead, and then the host waits.
+        # The GPU waits for this time, in seconds, before every `LAYERS_AHEAD` layers, lest it
+        # overtakes the host. About a thousand launches are taken ahead, and then the host waits.
         self.pause, self.opened = pause, 0
 
     def mark(self, name: str) -> None:
@@ -86,7 +86,7 @@ class Setup:
 
 @dataclass
 class Measurement:
-    """What was measured of a step; times are microseconds, medians of its repeats."""
+    """Holds the measurements of a step; times are microseconds, medians of its repeats."""
 
     network: str
     setup: Setup
@@ -158,13 +158,13 @@ class Trainer:
         return x.to(memory_format=torch.channels_last) if kind == "image" else x
 
     def cast(self) -> contextlib.AbstractContextManager[Any]:
-        """What casts to the precision, if anything does."""
+        """Returns the context that casts to the precision, or one that does nothing."""
         if self.number is None or self.setup.short_weights:
             return contextlib.nullcontext()
         return torch.autocast("cuda", dtype=self.number)
 
     def loss(self, clock: Clock | None = None) -> Tensor:
-        """The forward pass."""
+        """Runs the forward pass."""
         with self.cast():
             output = self.model(self.x, clock)
             if self.is_image:
@@ -172,7 +172,7 @@ class Trainer:
             return functional.cross_entropy(output.flatten(0, -2), self.target)
 
     def step(self) -> None:
-        """A step, as users write it."""
+        """Runs a step, as users write it."""
         self.loss().backward()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -191,7 +191,7 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def empty_span() -> float:
-    """Microseconds between two events with nothing between them."""
+    """Measures the microseconds between two events with nothing between them."""
     clock = Clock()
     ahead(0.01)
     for _ in range(200):
@@ -216,7 +216,7 @@ def launched(trainer: Trainer, clock: Clock | None) -> tuple[float, float]:
 def passes(
     trainer: Trainer, within: bool, host: tuple[float, float], nothing: float
 ) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
-    """Microseconds of a forward pass, a backward pass and an update.
+    """Measures the microseconds of a forward pass, a backward pass and an update.
 
     The GPU is kept waiting before each. Within passes every layer is marked, or none.
     """
@@ -260,7 +260,7 @@ def by_layer(trainer: Trainer) -> tuple[dict[str, tuple[float, float]], dict[str
 
 
 def measure(network: Mapping[str, Any], setup: Setup) -> Measurement:
-    """One network, run in one way."""
+    """Measures one network, run in one way."""
     trainer = Trainer(network, setup)
     for _ in range(4):
         trainer.step()

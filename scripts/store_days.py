@@ -1,4 +1,4 @@
-"""Writes `docs/guide/data/`: what the days of `examples/` come to on every seed.
+"""Writes `docs/guide/data/`: the results of the days of `examples/` on every seed.
 
 `docs/studies/index.md` and the guide say what choices are worth on them. All seeds take minutes, so
 that tests play one and compare it with what is stored here. The texts must be its means.
@@ -23,21 +23,21 @@ from linkwright.scenario import Worth
 ROOT = Path(__file__).resolve().parents[1]
 DAYS = ("shared-server", "shared-cluster")
 STORED = ROOT / "docs" / "guide" / "data"
-# What the texts speak of, in seconds.
+# The texts speak of these measures, in seconds.
 MEASURES = ("job_time", "wait", "makespan")
-# So many jobs of the first seed, which a test plays under all choices together: on several servers
-# a whole day of plans takes it too long.
+# This is the number of jobs of the first seed that a test plays under all choices together. On
+# several servers a whole day of plans takes it too long.
 FEW_JOBS = 16
 
 
 def first_jobs(path: Path, variant: str, seed: int) -> dict[str, float]:
-    """What the first jobs of a seed come to under a variant."""
+    """Returns the results of the first jobs of a seed under a variant."""
     found = play_seed(str(path), variant, {"jobs.generate.count": FEW_JOBS}, seed, 0)
     return {measure: found[measure] for measure in MEASURES}
 
 
 def stored(name: str, checkpoints: Path) -> dict[str, object]:
-    """What a day comes to, under every variant, on every seed."""
+    """Returns the results of a day, under every variant, on every seed."""
     path = ROOT / "examples" / f"{name}.toml"
     found = compare(path, checkpoint=checkpoints / f"{name}.jsonl")
     assert isinstance(found, Worth)

@@ -44,7 +44,7 @@ AUXILIARIES, VERBS, EITHER, SUBJECTS, ORDERS = (
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a block of prose."""
+    """Yields the sentences of a block of prose."""
     yield from (found for found in SENTENCE_END.split(text.strip()) if found)
 
 
@@ -65,7 +65,7 @@ def _phrase(pattern: str) -> Callable[[Text], Iterator[str]]:
 
 
 def _what_is(text: Text) -> Iterator[str]:
-    """Sentences, or clauses behind a colon or semicolon, with "what ..." as their subject."""
+    """Yields sentences and clauses that have "what ..." as their subject."""
     for sentence in _sentences(text.words):
         if not sentence.rstrip("\"')").endswith("?") and re.search(
             r"(?:^|[:;] |, and )[\"'(]*what\b", sentence, re.IGNORECASE
@@ -90,7 +90,7 @@ def _no_verb(text: Text) -> Iterator[str]:
         yield text.words
 
 
-# The columns of `style.csv`, and what each counts.
+# These are the columns of `style.csv`, with the habit that each counts.
 HABITS: dict[str, Callable[[Text], Iterator[str]]] = {
     "long_sentences": _long,
     "so_many": _phrase(r"so (?:many|much|few|little)"),
@@ -112,7 +112,7 @@ class Habit:
 
 
 def habits(file: str) -> Iterator[Habit]:
-    """Every habit of a file, named from the repository's root.
+    """Yields every habit of a file, named from the repository's root.
 
     Raises:
         OSError: If it cannot be read.
@@ -173,7 +173,7 @@ def store() -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """The script."""
+    """Runs the script."""
     if list(words) == ["--store"]:
         rose = risen() if STORED.exists() else {}
         if not rose:

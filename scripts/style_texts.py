@@ -1,4 +1,4 @@
-"""The prose of a source file or a page: its sentences without code, tables and headings."""
+"""Reads the prose of a source file or a page: its sentences without code, tables and headings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RUST_STRING = re.compile(r'(?<![\w\'])r?"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 @dataclass(frozen=True)
 class Text:
-    """A block of prose: its first line, its words, and whether it documents an item."""
+    """Holds a block of prose: its first line, its words, and whether it documents an item."""
 
     line: int
     words: str
@@ -30,7 +30,7 @@ class Text:
 
 
 def texts_of(file: Path) -> Iterator[Text]:
-    """The prose of a file: of Markdown all, of programs comments, documentation and texts.
+    """Yields a file's prose: all of Markdown; of programs, comments, documentation and texts.
 
     Raises:
         OSError: If it cannot be read.
@@ -46,7 +46,7 @@ def _plain(words: str) -> str:
 
 
 def _blocks(lines: Sequence[tuple[int, str]], documents: bool = False) -> Iterator[Text]:
-    """Paragraphs and items of lines of Markdown; neither code, nor tables, nor headings."""
+    """Yields paragraphs and items of lines of Markdown; neither code, nor tables, nor headings."""
     block: list[str] = []
     start = 0
     fenced = False

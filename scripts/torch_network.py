@@ -1,4 +1,4 @@
-"""Networks of Linkwright's as modules of PyTorch, layer by layer."""
+"""Turns networks of Linkwright's into modules of PyTorch, layer by layer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
 
 
 class Place(nn.Module):
-    """A trained vector added at each place of a sequence."""
+    """Adds a trained vector at each place of a sequence."""
 
     def __init__(self, positions: int, width: int) -> None:
         super().__init__()
@@ -31,14 +31,14 @@ class Place(nn.Module):
 
 
 class Attention(nn.Module):
-    """Queries, keys and values, which lie behind one another, by PyTorch's fused kernel."""
+    """Takes queries, keys and values, which lie behind one another, by PyTorch's fused kernel."""
 
     def __init__(self, heads: int, key_value_heads: int, rotary: bool, causal: bool) -> None:
         super().__init__()
         self.heads, self.rest, self.rotary, self.causal = heads, key_value_heads, rotary, causal
 
     def turned(self, x: Tensor) -> Tensor:
-        """Each pair of numbers turned by its place."""
+        """Returns each pair of numbers turned by its place."""
         half = x.shape[-1] // 2
         places = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32)
         speeds = 10_000.0 ** (-torch.arange(half, device=x.device, dtype=torch.float32) / half)
@@ -48,7 +48,7 @@ class Attention(nn.Module):
         return torch.cat([first * cos - second * sin, first * sin + second * cos], -1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Attends."""
+        """Computes the attention."""
         samples, tokens, width = x.shape
         head = width // (self.heads + 2 * self.rest)
         parts = x.view(samples, tokens, -1, head).transpose(1, 2)
@@ -62,7 +62,7 @@ class Attention(nn.Module):
 
 
 class Apply(nn.Module):
-    """A function of all inputs, without numbers of its own."""
+    """Applies a function to all inputs, without numbers of its own."""
 
     def __init__(self, function: Callable[..., Tensor]) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Apply(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """cuDNN's LSTM, of which the outputs alone are used."""
+    """Runs cuDNN's LSTM, and uses its outputs alone."""
 
     def __init__(self, given: int, width: int, bias: bool) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Recurrent(nn.Module):
 
 
 def width_of(shape: Mapping[str, Any]) -> int:
-    """Channels, or numbers of a token's or a sample's vector."""
+    """Counts channels, or numbers of a token's or a sample's vector."""
     ((kind, sizes),) = shape.items()
     return int(sizes["channels" if kind == "image" else "width"])
 
@@ -101,7 +101,7 @@ def elements_of(shape: Mapping[str, Any]) -> int:
 
 
 def pooling(keys: Mapping[str, Any], *, mean: bool) -> nn.Module:
-    """Pooling of either kind."""
+    """Returns pooling of either kind."""
     window = {name: tuple(keys[name]) for name in ("kernel", "stride", "padding")}
     sizes = (window["kernel"], window["stride"], window["padding"])
     kind = nn.AvgPool2d if mean else nn.MaxPool2d
@@ -109,22 +109,22 @@ def pooling(keys: Mapping[str, Any], *, mean: bool) -> nn.Module:
 
 
 def subsampled(x: Tensor, channels: int, stride: int) -> Tensor:
-    """Every so many points, and channels of zeros behind."""
+    """Takes every `stride`-th point, and puts channels of zeros behind."""
     return functional.pad(x[:, :, ::stride, ::stride], (0, 0, 0, 0, 0, channels - x.shape[1]))
 
 
 def joined(*inputs: Tensor) -> Tensor:
-    """Channels of all behind one another."""
+    """Puts channels of all behind one another."""
     return torch.cat(inputs, dim=1)
 
 
 def summed(*inputs: Tensor) -> Tensor:
-    """The sum of all."""
+    """Returns the sum of all."""
     return inputs[0] + inputs[1] if len(inputs) == 2 else torch.stack(inputs).sum(0)
 
 
 def multiplied(*inputs: Tensor) -> Tensor:
-    """The product of two."""
+    """Returns the product of two."""
     return inputs[0] * inputs[1]
 
 
@@ -179,7 +179,7 @@ def module_of(layer: Mapping[str, Any], given: Mapping[str, Any]) -> nn.Module:
 
 
 class Marks(Protocol):
-    """What is told when a pass comes by a layer."""
+    """Hears when a pass comes by a layer."""
 
     def open(self, name: str) -> None:
         """A layer starts."""
@@ -208,7 +208,7 @@ class Marked(torch.autograd.Function):
 
 
 class Network(nn.Module):
-    """A network of Linkwright's, layer by layer."""
+    """Runs a network of Linkwright's, layer by layer."""
 
     def __init__(self, network: Mapping[str, Any]) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ class Network(nn.Module):
                 part.weight = embeddings[0].weight
 
     def forward(self, x: Tensor, marks: Marks | None = None) -> Tensor:
-        """What the last layer gives, before its softmax."""
+        """Returns the output of the last layer, before its softmax."""
         found: list[Tensor] = []
         for layer, part in zip(self.layers, self.parts, strict=True):
             inputs = [x if at is None else found[at] for at in layer["inputs"]]

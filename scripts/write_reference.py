@@ -94,7 +94,8 @@ def _section(module: str, file: Path) -> Iterator[str]:
         yield from ["```pycon", *lines, "```", ""]
     sources = _sources(tree)
     for name in _names(tree):
-        if not name.startswith("__"):
+        # Functions that word an error are for the package's own modules.
+        if not name.startswith("__") and not (module.endswith("errors") and name.islower()):
             yield f"::: {sources.get(name, module)}.{name}"
             yield ""
 

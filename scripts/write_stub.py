@@ -1,15 +1,15 @@
 """Writes `python/linkwright/_core.pyi`, the types of the extension, from its Rust source.
 
-PyO3 keeps in the library what every class and function takes and returns, with its documentation;
-maturin reads it. What Rust's types do not say (a callback's arguments, which names a text may be)
-stands in `#[pyo3(signature = ...)]` beside the function. This script puts both into the style of
-the repository, in the order of the source, and writes the names of every choice as `Literal`s into
-`python/linkwright/names.py`.
+PyO3 keeps in the library the arguments and results of every class and function, with their
+documentation; maturin reads it. Some facts Rust's types do not say: a callback's arguments, or the
+names that a text may be. They stand in `#[pyo3(signature = ...)]` beside the function. This script
+puts both into the style of the repository, in the order of the source. It writes the names of every
+choice as `Literal`s into `python/linkwright/names.py`.
 
     scripts/write_stub.py           writes both files
     scripts/write_stub.py --check   fails where they are not what would be written
 
-`make stub` and `make stub-check` build the extension first; what maturin reads is that build.
+`make stub` and `make stub-check` build the extension first; maturin reads that build.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ NAMES = ROOT / "python" / "linkwright" / "names.py"
 # Cargo's profiles by the folders of what they build.
 PROFILES = {"release": "release", "tested": "tested", "debug": "dev"}
 
-# maturin strips what it builds where the package's own settings say so, and what it would read
-# is gone; so it is shown others.
+# maturin strips its builds where the package's own settings say so. The data that it would read is
+# then gone, so it is shown other settings.
 SETTINGS = """[build-system]
 requires = ["maturin>=1.16,<2"]
 build-backend = "maturin"
@@ -44,8 +44,8 @@ version = "0"
 module-name = "linkwright._core"
 """
 
-# Getters and magic methods take no signature, and a constant no type: what Rust's type leaves out
-# stands here.
+# Getters and magic methods take no signature, and a constant no type. The types that Rust leaves
+# out stand here.
 RETURNS = {
     "Fabric.parameters": "dict[str, int | bool | str | list[int]]",
     "Match.joined_by": "dict[str, int]",
@@ -101,7 +101,7 @@ Written by scripts/write_stub.py from the core's own lists: run `make stub`.
 from typing import Literal, TypeAlias
 
 '''
-# What every class has and shows no one anything new.
+# Every class has these, and they show no one anything new.
 UNTOLD = {"__repr__", "__str__"}
 
 
@@ -159,7 +159,7 @@ def styled(text: str, file: Path) -> str:
 
 
 def literals(choices: dict[str, list[str]]) -> str:
-    """The type of each choice."""
+    """Writes the type of each choice."""
     lines = ["__all__ = [" + ", ".join(f'"{name}"' for name in choices) + "]", ""]
     for name, known in choices.items():
         quoted = ", ".join(f'"{each}"' for each in known)
@@ -192,7 +192,7 @@ Named = ast.ClassDef | ast.FunctionDef
 
 
 def type_of(kind: str) -> str:
-    """What the type of a choice is called: `BandwidthModelName`."""
+    """Names the type of a choice: `BandwidthModelName`."""
     return "".join(word.title() for word in kind.split("_")) + "Name"
 
 
@@ -226,7 +226,7 @@ def class_of(node: ast.ClassDef, source: str, live: type) -> list[str]:
 
 
 def function(node: ast.FunctionDef, owner: str) -> list[str]:
-    """A function or a member, with the types that Rust's leave open."""
+    """Writes a function or a member, with the types that Rust's leave open."""
     name = f"{owner}.{node.name}" if owner else node.name
     arguments = node.args
     if node.name in ("__eq__", "__ne__"):
@@ -262,7 +262,7 @@ def annotation(said: str | ast.expr | None) -> ast.expr:
 
 
 def documentation(node: Named, indent: str) -> list[str]:
-    """What the source says of it."""
+    """Writes the source's documentation of it."""
     told = ast.get_docstring(node)
     if told is None:
         return []

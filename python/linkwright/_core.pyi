@@ -191,6 +191,12 @@ class Allocator:
     On several servers a job has its GPUs as a day's queue gives them. A job has GPUs of several where no server has as
     many, and, under `pack` and `spread`, where none has room. Under `whole` a job of a server's size or more waits for
     servers of its own. GPUs are counted through the first server, then the second.
+
+    Example:
+        >>> from linkwright import Allocator, Pattern, System
+        >>> server = Allocator(System("dgx1-v100"), "preserve")
+        >>> server.allocate("train-1", Pattern("ring", 4)).gpus
+        [0, 3, 2, 1]
     """
 
     def __new__(
@@ -207,7 +213,7 @@ class Allocator:
         state_file: str = "<state>",
         lost: Sequence[int] | None = None,
     ) -> Allocator:
-        """An allocator; with `state`, text that `save` gave, in that state.
+        """Makes an allocator; with `state`, text that `save` gave, it starts in that state.
 
         Args:
             system: The server, or several.
@@ -230,15 +236,15 @@ class Allocator:
 
     @property
     def system(self) -> System:
-        """The servers."""
+        """Returns the servers."""
 
     @property
     def policy(self) -> str:
-        """The policy's name."""
+        """Returns the policy's name."""
 
     @property
     def servers(self) -> str:
-        """The choice of servers."""
+        """Returns the name of the rule that chooses servers."""
 
     @property
     def free(self) -> list[int]:
@@ -246,7 +252,7 @@ class Allocator:
 
     @property
     def unhealthy(self) -> list[int]:
-        """The GPUs marked unhealthy."""
+        """Lists the GPUs marked unhealthy."""
 
     @property
     def lost(self) -> list[int]:
@@ -258,7 +264,7 @@ class Allocator:
 
     @property
     def ids_before_loss(self) -> list[int]:
-        """For each GPU its id before the servers lost any."""
+        """Gives for each GPU its id before the servers lost any."""
 
     @property
     def owners(self) -> dict[str, Owner]:
@@ -270,7 +276,7 @@ class Allocator:
 
     @property
     def exclusive(self) -> list[str]:
-        """The jobs that share their servers with nobody."""
+        """Lists the jobs that share their servers with nobody."""
 
     def decide(
         self,
@@ -346,7 +352,7 @@ class Allocator:
         """
 
     def score(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
-        """The scores of a placement: the GPU of each vertex.
+        """Scores a placement, given as the GPU of each vertex.
 
         Raises:
             AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
@@ -354,7 +360,7 @@ class Allocator:
         """
 
     def best_placement(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
-        """The placement on exactly these GPUs with the most aggregated bandwidth, scored.
+        """Finds the placement on exactly these GPUs with the most aggregated bandwidth, scored.
 
         Raises:
             AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
@@ -376,7 +382,7 @@ class Allocator:
         """
 
     def sound_bandwidth(self, gpus: Sequence[int]) -> float:
-        """Effective bandwidth of these GPUs by the sound model, in GB/s.
+        """Returns the effective bandwidth of these GPUs by the sound model, in GB/s.
 
         Raises:
             AllocationError: If a GPU is unknown, or if they are in different servers.
@@ -437,12 +443,12 @@ class Allocator:
         """Who holds each GPU, below how many are free."""
 
     def save(self) -> str:
-        """The state as JSON text."""
+        """Returns the state as JSON text."""
 
     def measure_decision(
         self, pattern: Pattern, *, sensitive: bool = True, repeats: int = 20
     ) -> float:
-        """Seconds of wall-clock time for one decision, the least of so many.
+        """Measures the wall-clock time of one decision in seconds, the least of `repeats` tries.
 
         Raises:
             KeyboardInterrupt: Within a second of Ctrl-C.
@@ -580,7 +586,7 @@ class ClusterJob:
         mapping: str | Sequence[int] | None = None,
         deadline: float | None = None,
     ) -> ClusterJob:
-        """A job.
+        """Makes a job.
 
         Args:
             program: What its ranks do.
@@ -601,11 +607,11 @@ class ClusterJob:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Returns its name."""
 
     @property
     def program(self) -> Program:
-        """What its ranks do."""
+        """Returns the program that its ranks run."""
 
     @property
     def ranks(self) -> int:
@@ -617,15 +623,15 @@ class ClusterJob:
 
     @property
     def start(self) -> float:
-        """When its ranks start, in seconds."""
+        """Says when its ranks start, in seconds."""
 
     @property
     def computation_scale(self) -> float:
-        """What times of computation are multiplied by."""
+        """Returns the factor by which times of computation are multiplied."""
 
     @property
     def priority(self) -> int:
-        """Of its messages; the higher first."""
+        """Returns the priority of its messages; the higher goes first."""
 
     @property
     def deadline(self) -> float | None:
@@ -642,30 +648,30 @@ class ClusterJob:
 
 @final
 class ClusterRun:
-    """What became of the jobs and of the network.
+    """Holds the results of the jobs and of the network.
 
     A run is pickled as what it was played from, and is played again when it is loaded.
     """
 
     @property
     def fidelity(self) -> str:
-        """The model of the network: `packet` or `flow`."""
+        """Names the model of the network: `packet` or `flow`."""
 
     @property
     def makespan(self) -> float:
-        """Seconds from time zero until the last job ended."""
+        """Returns the seconds from time zero until the last job ended."""
 
     @property
     def times(self) -> list[float]:
-        """Seconds that each job ran, in the jobs' order."""
+        """Returns the seconds that each job ran, in the jobs' order."""
 
     @property
     def mapping(self) -> list[list[int]]:
-        """The GPU of each rank of each job."""
+        """Returns the GPU of each rank of each job."""
 
     @property
     def events(self) -> int:
-        """How many events the model of the network handled."""
+        """Counts the events that the model of the network handled."""
 
     @property
     def notes(self) -> list[str]:
@@ -673,23 +679,23 @@ class ClusterRun:
 
     @property
     def packet_hops(self) -> int:
-        """How many times a packet crossed a channel; 0 in the flow model."""
+        """Counts how many times a packet crossed a channel; 0 in the flow model."""
 
     @property
     def operations(self) -> int:
         """How many operations the ranks did, with those of collectives."""
 
     def jobs(self) -> Table:
-        """One row per job, in the jobs' order.
+        """Returns one row per job, in the jobs' order.
 
-        Columns: job (its index), name, program, ranks, arrival, start (when it had its GPUs), end,
-        time (end less start), computing, communicating, exposed_communication (means over the
-        ranks; all times in seconds), messages, data (in bytes). Exposed communication is what no
-        computation hid.
+        Columns are job (its index), name, program, ranks, arrival, start (when it had its GPUs),
+        end and time (end less start). Then come computing, communicating and exposed_communication,
+        which are means over the ranks. All times are in seconds. The last columns are messages and
+        data (in bytes). Exposed communication is the part that no computation hid.
         """
 
     def ranks(self) -> Table:
-        """One row per rank of each job.
+        """Returns one row per rank of each job.
 
         Columns: job (its index), rank, gpu, node, end, computing, communicating,
         exposed_communication (all times in seconds), messages, data (in bytes).
@@ -702,14 +708,15 @@ class ClusterRun:
     ) -> Table:
         """One row per channel of the network, which is one direction of a link.
 
-        Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
-        node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
-        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue, level (a row
-        of `levels`), at (the device that it is counted at: the lower of two switches, else where
-        it starts), at_level (what `at` is called in its level, `device` within a server), group
-        and member (of a dragonfly's switch: its group and its number there; else null). The flow
-        model counts messages instead of packets, there and in the queue. Where collectives are
-        kernels, packets and the queue of links between switches are null, and in a dragonfly the data, too.
+        The first columns are link (its index), from, to and kind: `injection` from a node,
+        `ejection` to a node, `switch` between switches. Then come bandwidth (in GB/s), data (in
+        bytes), packets and utilisation (share of the makespan at full bandwidth, 0 to 1). Then come
+        longest_queue, level (a row of `levels`) and at, the device that the link is counted at.
+        This is the lower of two switches, else where the link starts. Column at_level says what
+        `at` is called in its level; it is `device` within a server. Columns group and member are a
+        dragonfly switch's group and its number there, else null. The flow model counts messages
+        instead of packets, there and in the queue. Where collectives are kernels, packets and the
+        queue of links between switches are null. In a dragonfly the data is null, too.
 
         Args:
             alike: The servers that do as one that was played, for each of these; it comes first. The
@@ -721,11 +728,13 @@ class ClusterRun:
         """
 
     def levels(self) -> Table:
-        """One row per level of links, from where messages enter the network to where they leave it.
+        """Returns one row per level of links, from where messages enter the network to where they
+        leave it.
 
-        Columns: level (`injection`, `leaf to aggregate` and the like between levels of switches,
-        `local` and `global` in a dragonfly, elsewhere `between switches`, the kind of a link
-        within servers, `ejection`), links (its channels), mean and most (of their utilisation).
+        Columns are level, links (its channels), mean and most (of their utilisation). Switched
+        networks have the levels `injection`, `leaf to aggregate` and the like between levels of
+        switches, and `ejection`. Between switches, a dragonfly has `local` and `global` instead,
+        and other networks `between switches`. Within servers, a level is the kind of a link.
         """
 
     def device_loads(self) -> Table:
@@ -741,33 +750,34 @@ class ClusterRun:
         """
 
     def latencies(self) -> Table:
-        """How long messages took from their sending to the arrival of their data, by size.
+        """Tells by size how long messages took from their sending to the arrival of their data.
 
-        Columns: smallest, largest (sizes of the class, in bytes), within_node (whether both
-        GPUs are in one node), messages, minimum, mean, p50, p90, p99, maximum (in seconds).
-        Percentiles are exact to a 32nd. A row for each class that has messages.
+        Columns are smallest and largest (sizes of the class, in bytes), within_node (whether both
+        GPUs are in one node) and messages. Then come minimum, mean, p50, p90, p99 and maximum, in
+        seconds. Percentiles are exact to a 32nd. Each class that has messages has a row.
         """
 
     def latency_histogram(self) -> Table:
-        """How many messages took how long, by size: what `latencies` sums up.
+        """Counts by size how many messages took how long; `latencies` sums this up.
 
         Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
         seconds; they differ by at most a 32nd), messages. A row where there are messages.
         """
 
     def planned(self) -> Table:
-        """One row for each collective of a communicator that went by a plan, in the jobs' order.
+        """Returns one row for each collective of a communicator that went by a plan, in the jobs'
+        order.
 
-        Columns: job (its index), name (the job's), communicator (its index in the program),
-        collective, root (null where there is none), ranks, nodes, algorithm (the planner's), rate
-        (what the plan reaches in the limit of long data, alone on the network, in GB/s of the
-        longest buffer), notes (what a person should know, joined by `; `).
+        Columns are job (its index), name (the job's), communicator (its index in the program),
+        collective, root (null where there is none), ranks and nodes. Then come algorithm (the
+        planner's), rate and notes (for a person to know, joined by `; `). The rate is the limit for
+        long data, alone on the network, in GB/s of the longest buffer.
         """
 
     def regions(self) -> Table:
-        """One row for each stay of a rank in a region of its program that the run kept.
+        """Returns one row for each stay of a rank in a region of its program that the run kept.
 
-        They come rank by rank and in the order of entry.
+        They are sorted rank by rank and in the order of entry.
 
         Columns: job (its index), rank, region, depth (regions open around it), start, end (in
         seconds). Empty unless the replay was given a `timeline`.
@@ -781,7 +791,7 @@ class ClusterRun:
         """
 
     def messages(self) -> Table:
-        """One row for each message that the run kept, in the order of their arrival.
+        """Returns one row for each message that the run kept, in the order of their arrival.
 
         Columns: job (its index), source, destination (ranks), tag, size (in bytes), collective
         (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
@@ -817,13 +827,15 @@ class ClusterRun:
     def copies(self) -> Table:
         """One row for each copy that the run kept, in the order of their ends.
 
-        Columns: job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`),
-        peer (the other rank, where there is one), size (in bytes), start (when a copy engine took
-        it), end (in seconds). Empty unless the replay was given a `timeline`.
+        Columns are job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`)
+        and peer (the other rank, where there is one). Then come size (in bytes), start (when a copy
+        engine took it) and end, in seconds. The table is empty unless the replay was given a
+        `timeline`.
         """
 
     def kernels(self) -> Table:
-        """One row for each rank's part in a collective that ran as a kernel and that the run kept.
+        """Returns one row for each rank's part in a collective that ran as a kernel and that the run
+        kept.
 
         They come in the order of their ends. Columns: job (its index), rank, collective, size (what
         the rank contributes, in bytes), start (when it called), end (in seconds). Empty unless the
@@ -856,11 +868,11 @@ class ClusterRun:
 
     @property
     def kernel_count(self) -> int:
-        """How many kernels ranks ran, kept or not."""
+        """Counts the kernels that ranks ran, kept or not."""
 
     @property
     def collective_protocol(self) -> str:
-        """What planned collectives were played as: `mpi`, messages, or `nccl`, kernels."""
+        """Says how planned collectives were played: `mpi` as messages, or `nccl` as kernels."""
 
     @property
     def copy_count(self) -> int:
@@ -929,7 +941,7 @@ class Match:
     def gpus(self) -> list[int]:
         """Gives the GPU of each vertex of the pattern, as the system counts them.
 
-        Of several servers, those of the first come first.
+        Lists the GPUs. Of several servers, those of the first come first.
         """
 
     @property
@@ -1107,14 +1119,14 @@ class Evidence:
 
 @final
 class Fabric:
-    """The network between servers: switches, ports for nodes, and the links that join them."""
+    """Describes the network between servers: switches, ports for nodes, and the links that join them."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __new__(
         cls, kind: NetworkName = "fat-tree", *, ports: int | None = None, **parameters: object
     ) -> Fabric:
-        """A network of a kind.
+        """Makes a network of a kind.
 
         Args:
             kind: One of `fabric_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
@@ -1144,11 +1156,11 @@ class Fabric:
 
     @property
     def name(self) -> str:
-        """Its name, such as `fat-tree-2048`."""
+        """Returns its name, such as `fat-tree-2048`."""
 
     @property
     def kind(self) -> str:
-        """Its kind, one of `fabric_names`; `graph` for one whose file lists its links."""
+        """Returns its kind, one of `fabric_names`; `graph` for one whose file lists its links."""
 
     @property
     def ports(self) -> int:
@@ -1160,11 +1172,11 @@ class Fabric:
 
     @property
     def link_kind(self) -> str:
-        """What its links are: `infiniband` or `ethernet`."""
+        """Names the kind of its links: `infiniband` or `ethernet`."""
 
     @property
     def bisection_bandwidth(self) -> float | None:
-        """What passes in one direction between two halves of the nodes, in GB/s, if known.
+        """Returns the bandwidth in one direction between two halves of the nodes, in GB/s, if known.
 
         The halves are equal or one apart, and divided so that the least passes between them. Not
         known is that of a graph of more than 20 switches.
@@ -1214,23 +1226,23 @@ class Fabric:
 
     @property
     def parameters(self) -> dict[str, int | bool | str | list[int]]:
-        """Its parameters by name, with those of its kind's preset; empty for a graph."""
+        """Returns its parameters by name, with those of its kind's preset; empty for a graph."""
 
     def levels(self) -> Table:
-        """One row per level of switches, from those of nodes upwards.
+        """Returns one row per level of switches, from those of nodes upwards.
 
-        Columns: `level`, `switches`, and the least and the most ports in use at one of them.
+        Columns are `level`, `switches`, and the least and the most ports in use at one of them.
         """
 
     def links(self) -> Table:
-        """One row per class of links.
+        """Returns one row per class of links.
 
         Columns: the levels it joins, how many links it has, the bandwidth of one in one
         direction, and the latency.
         """
 
     def to_toml(self) -> str:
-        """Its text as a file of its kind with all parameters.
+        """Returns its text as a file of its kind with all parameters.
 
         Raises:
             MachineError: If it is a graph, which has no parameters; `to_dot` writes any network.
@@ -1240,19 +1252,20 @@ class Fabric:
         """The network as a Graphviz drawing, which `from_text` reads back."""
 
     def _repr_html_(self) -> str:
-        """A drawing of a small network, the levels of a large one."""
+        """Draws a small network; lists the levels of a large one."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class GpuKernel:
-    """A kernel of one's own: what each wavefront does, operation by operation.
+    """Describes a kernel of one's own, as the operations of each wavefront.
 
-    A wavefront is the number of a work-group, or a pair of that and its number in the group.
-    Work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
-    work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
-    for those that take no part. Loads go on before their words are there: `wait` waits.
+    A wavefront is named by the number of a work-group, or by a pair of that and its number in the
+    group. Work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of
+    each of `lanes` work-items. They lie `stride` bytes apart from `offset` on in a buffer, or at
+    `offsets`, one for each; None for those that take no part. Loads go on before their words are
+    there: `wait` waits.
 
     `GpuSystem.run` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
     """
@@ -1260,7 +1273,7 @@ class GpuKernel:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __new__(cls, name: str = "kernel") -> GpuKernel:
-        """A kernel without buffers and operations.
+        """Makes a kernel without buffers and operations.
 
         Args:
             name: What people call it.
@@ -1271,7 +1284,7 @@ class GpuKernel:
 
     @staticmethod
     def from_text(text: str, file: str = "<text>") -> GpuKernel:
-        """The kernel of a text.
+        """Reads a kernel from a text.
 
         Args:
             text: What the file holds (docs/reference/formats.md).
@@ -1282,11 +1295,11 @@ class GpuKernel:
         """
 
     def to_text(self) -> str:
-        """The kernel as a text, which `from_text` and `linkwright gpu run` take."""
+        """Returns the kernel as a text, which `from_text` and `linkwright gpu run` take."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Returns its name for people."""
 
     @property
     def buffers(self) -> list[str]:
@@ -1493,7 +1506,7 @@ class GpuKernel:
         """
 
     def compute(self, wavefront: int | tuple[int, int], instructions: int) -> None:
-        """Computes: so many vector instructions, one after another.
+        """Computes: runs a given number of vector instructions, one after another.
 
         Args:
             wavefront: Whose operation it is.
@@ -1504,7 +1517,7 @@ class GpuKernel:
         """
 
     def lds(self, wavefront: int | tuple[int, int], accesses: int) -> None:
-        """Accesses the memory of its work-group so many times.
+        """Accesses the memory of its work-group a given number of times.
 
         Args:
             wavefront: Whose operation it is.
@@ -1578,10 +1591,10 @@ class GpuKernel:
 
 @final
 class GpuModel:
-    """What is known of one model of GPU, by data sheets and whitepapers.
+    """Holds the known facts of one model of GPU, by data sheets and whitepapers.
 
-    What its file does not say is unknown: the property raises a MachineError that names the
-    section that is missing.
+    Facts that its file does not give are unknown. Their property raises a MachineError that names
+    the section that is missing.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -1604,7 +1617,7 @@ class GpuModel:
 
     @property
     def name(self) -> str:
-        """Its name here: `v100-sxm2-16gb`."""
+        """Returns its name here, such as `v100-sxm2-16gb`."""
 
     @property
     def product(self) -> str:
@@ -1612,19 +1625,19 @@ class GpuModel:
 
     @property
     def vendor(self) -> str:
-        """`nvidia` or `amd`."""
+        """Names its vendor: `nvidia` or `amd`."""
 
     @property
     def pci_ids(self) -> list[str]:
-        """Its PCI vendor and device ids, such as `10de:1db1`."""
+        """Lists its PCI vendor and device ids, such as `10de:1db1`."""
 
     @property
     def processors(self) -> list[str]:
-        """What compilers call its processor: `sm_70`, `gfx942`."""
+        """Lists the names that compilers give its processor, such as `sm_70` or `gfx942`."""
 
     @property
     def pcie(self) -> str:
-        """Its generation of PCIe, such as `pcie3`."""
+        """Names its generation of PCIe, such as `pcie3`."""
 
     @property
     def link_kind(self) -> str | None:
@@ -1640,27 +1653,29 @@ class GpuModel:
 
     @property
     def vector_peak(self) -> dict[str, float]:
-        """Peak speed of its plain cores by number type (`fp32`), in TFLOP/s, integers in TOP/s."""
+        """Gives the peak speed of its plain cores by number type (`fp32`), in TFLOP/s, for integers in
+        TOP/s.
+        """
 
     @property
     def matrix_peak(self) -> dict[str, float]:
-        """Peak speed of its tensor or matrix cores on dense matrices, likewise."""
+        """Gives the peak speed of its tensor or matrix cores on dense matrices, likewise."""
 
     @property
     def memory_kind(self) -> str:
-        """What its memory is made of, such as `hbm2`."""
+        """Names the kind of its memory, such as `hbm2`."""
 
     @property
     def memory_capacity(self) -> int:
-        """Its memory in bytes, as sold; drivers keep some."""
+        """Gives its memory in bytes, as sold; drivers keep some."""
 
     @property
     def memory_bandwidth(self) -> float:
-        """Peak bandwidth of its memory, reading and writing together, in GB/s."""
+        """Gives the peak bandwidth of its memory, reading and writing together, in GB/s."""
 
     @property
     def copy_engines(self) -> int:
-        """How many engines copy between its memory and the rest while the cores work."""
+        """Counts the engines that copy between its memory and the rest while the cores work."""
 
     @property
     def pcie_peer_access(self) -> bool:
@@ -1676,7 +1691,7 @@ class GpuModel:
 
     @property
     def l2_cache(self) -> int:
-        """Bytes of its second-level cache, all slices together."""
+        """Counts the bytes of its second-level cache, all slices together."""
 
     @property
     def has_hierarchy(self) -> bool:
@@ -1696,11 +1711,11 @@ class GpuPlace:
 
     @property
     def cpu_affinity(self) -> str | None:
-        """The CPU cores near it, such as `0-11,24-35`."""
+        """Lists the CPU cores near it, such as `0-11,24-35`."""
 
     @property
     def name(self) -> str:
-        """The GPU's name in the machine."""
+        """Names the GPU as the machine does."""
 
     @property
     def nic_proximity(self) -> str | None:
@@ -1708,49 +1723,49 @@ class GpuPlace:
 
     @property
     def nics(self) -> list[str]:
-        """Its nearest network interfaces."""
+        """Names its nearest network interfaces."""
 
     @property
     def numa_affinity(self) -> str | None:
-        """The NUMA nodes near it, such as `0`."""
+        """Lists the NUMA nodes near it, such as `0`."""
 
     @property
     def pci_address(self) -> str | None:
-        """Its PCI address, such as `0000:07:00.0`."""
+        """Gives its PCI address, such as `0000:07:00.0`."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class GpuRun:
-    """What became of a benchmark, or a kernel of one's own, on GPUs.
+    """Holds the results of a benchmark, or of a kernel of one's own, on GPUs.
 
     A run is pickled as what it was played from, and is played again when it is loaded.
     """
 
     @property
     def benchmark(self) -> str:
-        """The benchmark, or the name of a kernel of one's own."""
+        """Names the benchmark, or the kernel of one's own."""
 
     @property
     def size(self) -> int | None:
-        """At what size; None of a kernel of one's own."""
+        """Returns the benchmark's size; None for a kernel of one's own."""
 
     @property
     def system(self) -> GpuSystem:
-        """The GPUs that ran it."""
+        """Returns the GPUs that ran it."""
 
     @property
     def time(self) -> float:
-        """Seconds from the first copy to the last."""
+        """Returns the seconds from the first copy to the last."""
 
     @property
     def kernel_time(self) -> float:
-        """Seconds of the kernels alone."""
+        """Returns the seconds of the kernels alone."""
 
     @property
     def cycles(self) -> int:
-        """What the time is of the GPU's clock."""
+        """Returns the time in cycles of the GPU's clock."""
 
     @property
     def correct(self) -> bool | None:
@@ -1773,7 +1788,7 @@ class GpuRun:
 
     @property
     def instructions(self) -> int:
-        """Instructions of wavefronts."""
+        """Counts the instructions of wavefronts."""
 
     @property
     def remote_accesses(self) -> int:
@@ -1781,29 +1796,30 @@ class GpuRun:
 
     @property
     def page_migrations(self) -> int:
-        """Pages that came to a GPU because it touched them."""
+        """Counts the pages that came to a GPU because it touched them."""
 
     @property
     def events(self) -> int:
-        """Events that the model handled."""
+        """Counts the events that the model handled."""
 
     def steps(self) -> Table:
-        """One row for each step, in order.
+        """Returns one row for each step, in order.
 
-        Columns: step (`copy in`, `kernel`, `write back`, `copy out`), of (which buffer or kernel),
-        time (in seconds).
+        Columns are step (`copy in`, `kernel`, `write back`, `copy out`), of (which buffer or
+        kernel) and time (in seconds).
         """
 
     def caches(self) -> Table:
-        """One row for each cache.
+        """Returns one row for each cache.
 
-        Columns: cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu, number (among the
-        GPU's), hits, merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
-        lines), answers, latency (their mean, in seconds; no number where there are none).
+        Columns are cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu and number (among
+        the GPU's). Then come hits, merged (accesses that waited for a line under way), misses,
+        evictions and write_backs, all in lines. The last are answers and latency (their mean, in
+        seconds; no number where there are none).
         """
 
     def channels(self) -> Table:
-        """One row for each channel of memory.
+        """Returns one row for each channel of memory.
 
         Columns: gpu (whose it is, or `shared`), channel, reads, writes (lines, for caches),
         copied_in, copied_out (lines, by the host's copies), timestamp_evictions. The last counts
@@ -1811,19 +1827,19 @@ class GpuRun:
         """
 
     def links(self) -> Table:
-        """One row for each direction of a link that carried something.
+        """Returns one row for each direction of a link that carried something.
 
-        Columns: link, messages, bytes (without what the link adds), utilisation (share of the run
-        for which it was busy, 0 to 1), longest_wait (that a message had for those before it, in
-        seconds).
+        Columns are link, messages, bytes (without those that the link adds) and utilisation (share
+        of the run for which it was busy, 0 to 1). The last is longest_wait: the longest that a
+        message waited for those before it, in seconds.
         """
 
     def groups(self) -> Table:
         """One row for each work-group that the timeline kept, in the order in which they ended. Empty
         unless the run was given a `timeline`.
 
-        Columns: kernel, launch (its number), group (its number in the launch), gpu, unit (the
-        compute unit of the GPU), start, end (in seconds).
+        Columns are kernel, launch (its number), group (its number in the launch), gpu, unit (the
+        compute unit of the GPU), start and end (in seconds).
         """
 
     @property
@@ -1834,9 +1850,10 @@ class GpuRun:
         """One row for each interval, and each link and memory that did anything. Empty unless the run
         was given a `timeline`.
 
-        An interval is 64 cycles, or so much longer that there are no more than 1,024. Columns: of
-        (which link, or whose memory), what (`busy`, the share of the interval, 0 to 1; `read` or
-        `written`, by caches, in bytes a second), start (of the interval, in seconds), value.
+        An interval is 64 cycles, or longer, so that there are no more than 1,024 intervals. Columns
+        are of (which link, or whose memory), `what`, start (of the interval, in seconds) and value.
+        The value of `busy` is the share of the interval, 0 to 1. Those of `read` and `written`, by
+        caches, are in bytes a second.
         """
 
     def buffer(self, name: str) -> bytes:
@@ -1866,10 +1883,11 @@ class GpuRun:
         """
 
     def loads(self) -> Table:
-        """What the loads have read that a kernel of one's own records: one row for each word.
+        """Gives the words that the loads of a kernel of one's own have read: one row for each word.
 
-        Columns: load (its name), launch (its number), group, wavefront (in the group), gpu (that
-        ran it), lane (the work-item), word (of the work-item), value (without sign).
+        Columns are load (its name), launch (its number), group, wavefront (in the group) and gpu
+        (that ran it). Then come lane (the work-item), word (of the work-item) and value (without
+        sign).
         """
 
     def timed_loads(self) -> Table:
@@ -1886,7 +1904,14 @@ class GpuRun:
 
 @final
 class GpuSystem:
-    """GPUs of one model, how they share memory, and what joins them."""
+    """Describes GPUs of one model, how they share memory, and the links that join them.
+
+    Example:
+        >>> from linkwright import GpuSystem
+        >>> run = GpuSystem("r9-nano", 2, "tsm-wt-c-rc").play("relu", 4096)
+        >>> run.correct, run.time
+        (True, 7.229e-06)
+    """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -1908,7 +1933,7 @@ class GpuSystem:
         timestamp_bits: int = 16,
         code: bool = True,
     ) -> GpuSystem:
-        """GPUs that share memory.
+        """Makes GPUs that share memory.
 
         Args:
             model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`; `r9-nano`, or
@@ -1941,7 +1966,7 @@ class GpuSystem:
 
     @property
     def model(self) -> GpuModel:
-        """The model of its GPUs."""
+        """Returns the model of its GPUs."""
 
     @property
     def gpus(self) -> int:
@@ -1961,7 +1986,7 @@ class GpuSystem:
 
     @property
     def memory(self) -> str:
-        """How they share memory."""
+        """Says how they share memory."""
 
     @property
     def distribution(self) -> str:
@@ -1977,7 +2002,7 @@ class GpuSystem:
 
     @property
     def shared_bandwidth(self) -> float:
-        """Of each GPU to truly shared memory, each way, in GB/s."""
+        """Returns the bandwidth of each GPU to truly shared memory, each way, in GB/s."""
 
     @property
     def read_lease(self) -> int:
@@ -1989,11 +2014,11 @@ class GpuSystem:
 
     @property
     def timestamp_bits(self) -> int:
-        """Bits of a timestamp."""
+        """Counts the bits of a timestamp."""
 
     @property
     def code(self) -> bool:
-        """Whether wavefronts read their code."""
+        """Says whether wavefronts read their code."""
 
     @property
     def is_coherent(self) -> bool:
@@ -2003,15 +2028,17 @@ class GpuSystem:
 
     @property
     def heeds(self) -> list[str]:
-        """Those of `shared_bandwidth`, `read_lease`, `write_lease` and `timestamp_bits` that change
-        something under its memory system; what the others are is of no account.
+        """Lists those of `shared_bandwidth`, `read_lease`, `write_lease` and `timestamp_bits` that
+        change something under its memory system. The values of the others are of no account.
         """
 
     def costs(self) -> Table:
-        """What its coherence costs before anything runs: messages, and what caches and memory keep.
+        """Gives the costs of its coherence before anything runs, in messages and in the state of
+        caches and memory.
 
-        Columns: what (`read request`, `lines of an L1` and the like; what directories keep is left
-        out, since it grows with what is shared), bytes, added (how many of them are the protocol's).
+        Columns are `what` (`read request`, `lines of an L1` and the like), bytes, and added (how
+        many of them are the protocol's). The state of directories is left out, since it grows with
+        the data that is shared.
         """
 
     def shared_time(self, read: int, written: int) -> float:
@@ -2028,7 +2055,7 @@ class GpuSystem:
 
     @property
     def cycle(self) -> float:
-        """Seconds of a cycle of its GPUs' clock."""
+        """Returns the seconds of a cycle of its GPUs' clock."""
 
     def play(
         self,
@@ -2100,7 +2127,7 @@ class GpuSystem:
 
 @final
 class Job:
-    """One job of a shared server."""
+    """Describes one job of a shared server."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -2141,7 +2168,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Returns its name."""
 
     @property
     def workload(self) -> str:
@@ -2161,7 +2188,7 @@ class Job:
 
     @property
     def sensitive(self) -> bool:
-        """Whether allocation treats it as bandwidth sensitive."""
+        """Says whether allocation treats it as bandwidth sensitive."""
 
     @property
     def arrival(self) -> float:
@@ -2169,7 +2196,7 @@ class Job:
 
     @property
     def iterations(self) -> int:
-        """Its work, in iterations of the workload."""
+        """Counts its work, in iterations of the workload."""
 
     @property
     def compute_per_iteration(self) -> float | None:
@@ -2181,14 +2208,16 @@ class Job:
 
     @property
     def samples_per_gpu(self) -> int | None:
-        """Of a job that trains a network layer by layer, samples of each GPU in an iteration; else None."""
+        """Counts the samples of each GPU in an iteration of a job that trains a network layer by
+        layer; else None.
+        """
 
     @property
     def trains_model(self) -> bool:
         """Says whether the job trains a language model by a layout."""
 
     def again(self, name: str, arrival: float) -> Job:
-        """The same job under another name, at another arrival in seconds.
+        """Copies the job under another name, with another arrival in seconds.
 
         Raises:
             SimulationError: If the name is blank or the arrival out of range.
@@ -2218,7 +2247,7 @@ class KernelRatios:
     def rows(self) -> Table:
         """Gives one row for each kind and pass of kernels, and for each product whose shapes the trace has.
 
-        Columns: name, pass, measured and modelled (s of a step), ratio.
+        Columns are name, pass, measured and modelled (s of a step), and ratio.
 
         A ratio of what the model has no time for is zero.
         """
@@ -2279,7 +2308,7 @@ class KernelTrace:
     def parts(self) -> Table:
         """Gives one row for each part of a step's time; they sum to it.
 
-        Columns: part, time (s).
+        Columns are part and time (s).
 
         Collectives that nothing is computed beside are exposed. The GPU waits for the host where nothing runs that the
         host had launched.
@@ -2307,7 +2336,7 @@ class KernelTrace:
     def unknown(self) -> Table:
         """Gives one row for each kernel that no rule knows, the longest first, 20 at most.
 
-        Columns: name, time (s of a step, summed up).
+        Columns are name and time (s of a step, summed up).
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -2832,7 +2861,7 @@ class ModelTraining:
 
 @final
 class NcclTestsLog:
-    """What a run of nccl-tests measured."""
+    """Holds the measurements of a run of nccl-tests."""
 
     @staticmethod
     def from_text(text: str, file: str = "<text>") -> NcclTestsLog:
@@ -2857,7 +2886,7 @@ class NcclTestsLog:
 
     @property
     def gpus(self) -> list[str]:
-        """The model of each rank's GPU, as far as the log lists them."""
+        """Lists the model of each rank's GPU, as far as the log lists them."""
 
     @property
     def hosts(self) -> int:
@@ -2882,7 +2911,7 @@ class NcclTestsLog:
         """The operation on the numbers, by nccl-tests' name. None where there is none."""
 
     def check(self, collective: CollectiveName, gpus: int) -> None:
-        """Checks that the log is of a collective on so many GPUs.
+        """Checks that the log is of a collective on a given number of GPUs.
 
         Args:
             collective: One of `collective_names`.
@@ -2895,23 +2924,24 @@ class NcclTestsLog:
 
     @property
     def notes(self) -> list[tuple[int, str]]:
-        """What was not read, and what looks wrong: each with its line."""
+        """Lists the lines that were not read, and those that look wrong, each by its number."""
 
     def rows(self) -> Table:
-        """One row per size, in the log's order.
+        """Returns one row per size, in the log's order.
 
-        Columns: size in bytes; time in seconds, algorithm_bandwidth and bus_bandwidth in GB/s with a
-        result buffer of its own; the same in place, where it was measured; line in the log.
+        Columns are size (in bytes), then time (in seconds), algorithm_bandwidth and bus_bandwidth
+        (in GB/s) with a result buffer of its own. The same follow in place, where it was measured,
+        then the line in the log.
         """
 
 @final
 class Owner:
-    """Who asked for a job's GPUs on a live server, and for how long."""
+    """Says who asked for a job's GPUs on a live server, and for how long."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __new__(cls, pid: int, host: str, time: float, lease: float | None = None) -> Owner:
-        """An owner.
+        """Makes an owner.
 
         Args:
             pid: The process that asks.
@@ -2925,19 +2955,19 @@ class Owner:
 
     @property
     def pid(self) -> int:
-        """The process that asked."""
+        """Returns the id of the process that asked."""
 
     @property
     def host(self) -> str:
-        """The computer on which it ran."""
+        """Names the computer on which it ran."""
 
     @property
     def time(self) -> float:
-        """When it asked, in seconds since 1970."""
+        """Says when it asked, in seconds since 1970."""
 
     @property
     def lease(self) -> float | None:
-        """For how long it asked, in seconds; None without end."""
+        """Says for how long it asked, in seconds; None without end."""
 
     def is_over(self, now: float) -> bool:
         """Whether the lease has ended by this time, in seconds since 1970.
@@ -2952,7 +2982,13 @@ class Owner:
 
 @final
 class Pattern:
-    """Says which of a job's GPUs talk to which: MAPA's application graph."""
+    """Says which of a job's GPUs talk to which: MAPA's application graph.
+
+    Example:
+        >>> from linkwright import Pattern
+        >>> Pattern("ring", 4).edges
+        [(0, 1), (0, 3), (1, 2), (2, 3)]
+    """
 
     def __new__(cls, shape: PatternName, size: int) -> Pattern:
         """Makes a named shape (see `pattern_names`) on `size` GPUs.
@@ -3061,13 +3097,13 @@ class Pattern:
 
 @final
 class Program:
-    """What every rank of a job does: operations and what each of them waits for."""
+    """Holds the operations of every rank of a job, and for which others each of them waits."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @staticmethod
     def skeleton(application: ApplicationName, ranks: int, **options: object) -> Program:
-        """A program with the communication of a known application.
+        """Makes a program with the communication of a known application.
 
         Args:
             application: One of `applications`.
@@ -3120,7 +3156,7 @@ class Program:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Returns its name."""
 
     @property
     def ranks(self) -> int:
@@ -3143,22 +3179,23 @@ class Program:
         """The ranks of each communicator; the first holds all."""
 
     def operations_of(self, rank: int) -> Table:
-        """One row per operation of a rank, in its order.
+        """Returns one row per operation of a rank, in its order.
 
-        Columns: kind (`compute`, `delay`, `reduce`, `copy`, `send`, `receive`, `collective`, `timed`
-        for a collective whose time is known, `kernel` for the job's own, `join`, `enter`, `leave`), collective (its name, or
-        empty), direction (of a copy: `host-to-device`, `device-to-host`, `peer`), duration (in ps),
-        rate (of a reduction, in bytes per second),
-        peer (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy
-        and a send), communicator, region, in_loop (whether iterations repeat it), and the rows
-        that it waits for: completed and started. Null: there is none, or any will do.
+        Columns are kind, collective (its name, or empty), direction (of a copy: `host-to-device`,
+        `device-to-host`, `peer`) and duration (in ps). Kinds are `compute`, `delay`, `reduce`,
+        `copy`, `send`, `receive`, `collective`, `join`, `enter` and `leave`. A collective whose
+        time is known is `timed`, and the job's own kernel is `kernel`. Then come rate (of a
+        reduction, in bytes per second), peer (the other rank, or the root of a collective), tag and
+        size (in bytes). Then come route (of a copy and a send), communicator, region and in_loop
+        (whether iterations repeat it). The last are the rows that it waits for: completed and
+        started. Null means that there is none, or that any will do.
 
         Raises:
             SimulationError: If there is no such rank.
         """
 
     def to_goal(self, *, time_unit: float = 1e-09) -> str:
-        """One iteration of the program as GOAL text, with its collectives lowered to messages.
+        """Writes one iteration of the program as GOAL text, with its collectives lowered to messages.
 
         Raises:
             SimulationError: If GOAL cannot say it.
@@ -3171,17 +3208,17 @@ class Program:
 class ProgramBuilder:
     """Writes a program down, operation by operation: for what no reader reads.
 
-    Each operation stands in a stream of its rank, behind those that the stream has already, and
+    Each operation stands in a stream of its rank, behind those that the stream has already. It
     waits for those that `after` lists, too. With `blocking=False` the stream goes on as soon as the
     operation has started, as with MPI's non-blocking calls; `wait` waits for its end. Different
-    streams of a rank are under way at once, as far as its one processor, its messaging library and
-    its GPU's copy engines let them.
+    streams of a rank are under way at once. Its one processor, its messaging library and its GPU's
+    copy engines limit this.
 
     Sizes are bytes, or texts such as "64 MiB"; times are seconds, or texts such as "30 us".
     """
 
     def __new__(cls, ranks: int, name: str = "program") -> ProgramBuilder:
-        """An empty program.
+        """Makes an empty program.
 
         Args:
             ranks: How many ranks it has, 1 to 1,048,576.
@@ -3408,7 +3445,7 @@ class ProgramBuilder:
     def wait(
         self, rank: int, after: Sequence[ProgramOperation], *, stream: int = 0
     ) -> ProgramOperation:
-        """Waits until operations are complete: what follows in the stream comes after them.
+        """Waits until operations are complete: later operations in the stream come after them.
 
         Args:
             rank: Who waits.
@@ -3421,7 +3458,7 @@ class ProgramBuilder:
         """
 
     def enter(self, rank: int, name: str, *, stream: int = 0) -> ProgramOperation:
-        """Enters a region of the program, by its name: what timelines and results of regions show.
+        """Enters a region of the program, by its name. Timelines and results of regions show it.
 
         Raises:
             SimulationError: If there is no such rank.
@@ -3448,7 +3485,7 @@ class ProgramBuilder:
         """
 
     def main_loop(self) -> ProgramBuilder:
-        """The main loop, which a job's `iterations` repeat: `with builder.main_loop(): ...`.
+        """Opens the main loop, which a job's `iterations` repeat: `with builder.main_loop(): ...`.
 
         A program has one at most.
 
@@ -3467,7 +3504,7 @@ class ProgramBuilder:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Returns its name."""
 
     @property
     def ranks(self) -> int:
@@ -3487,11 +3524,13 @@ class ProgramOperation:
 
     @property
     def index(self) -> int:
-        """Its place among the operations of its rank, from zero, as in `Program.operations_of`."""
+        """Returns its place among the operations of its rank, from zero, as in
+        `Program.operations_of`.
+        """
 
 @final
 class Scenario:
-    """A scenario as written: which system, which jobs, under which choices."""
+    """Holds a scenario as written: which system, which jobs, under which choices."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -3510,7 +3549,7 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """What fixes every choice by chance."""
+        """Returns the seed of every choice by chance."""
 
     @property
     def kind(self) -> Literal["mix", "programs"]:
@@ -3524,16 +3563,18 @@ class Scenario:
 
     @property
     def jobs(self) -> str | list[Job]:
-        """Of a mix, the path of the job file as written, or the jobs that the scenario generates."""
+        """Returns the jobs of a mix: the path of the job file as written, or the jobs that the
+        scenario generates.
+        """
 
     @property
     def jobs_seed(self) -> int | None:
-        """What the jobs of a mix that it generates are drawn from; None where none are."""
+        """Returns the seed of the jobs that a mix generates; None where it generates none."""
 
     @property
     def mapping(self) -> str | None:
-        """Of programs: a placement, or the name of a mapping file, for jobs without one of their
-        own.
+        """Returns the mapping of programs: a placement, or the name of a mapping file, for jobs
+        without one of their own.
         """
 
     @property
@@ -3548,23 +3589,25 @@ class Scenario:
 
     @property
     def policies(self) -> list[PolicyName]:
-        """The policies to play the jobs of a mix under."""
+        """Lists the policies to play the jobs of a mix under."""
 
     @property
     def bandwidth_model(self) -> BandwidthModelName:
-        """`sound` or `published`: what policies rank by."""
+        """Says by which model policies rank: `sound` or `published`."""
 
     @property
     def bandwidth_profile(self) -> BandwidthProfileName | None:
-        """`mapa` or `data-sheet`: what labels the links; None where the machine is to say."""
+        """Says which profile labels the links: `mapa` or `data-sheet`; None where the machine is to
+        say.
+        """
 
     @property
     def ties(self) -> TieName:
-        """`nearest` or `published`: what decides between matches that tie."""
+        """Says how to decide between matches that tie: `nearest` or `published`."""
 
     @property
     def server_choice(self) -> ServerChoiceName:
-        """`first-fit`, `pack`, `spread` or `whole`: in which server a job looks for GPUs first."""
+        """Says in which server a job looks for GPUs first: `first-fit`, `pack`, `spread` or `whole`."""
 
     @property
     def discipline(self) -> DisciplineName:
@@ -3572,7 +3615,7 @@ class Scenario:
 
     @property
     def run_time(self) -> RunTimeName:
-        """`formula` or `played`: what says how long a job of a mix runs."""
+        """Says how to find the run time of a job of a mix: by `formula`, or `played`."""
 
     @property
     def host_copies(self) -> bool:
@@ -3580,7 +3623,7 @@ class Scenario:
 
     @property
     def gpu_speed(self) -> GpuSpeedName:
-        """Of played jobs, `reference` or `own`: how fast GPUs compute."""
+        """Says how fast GPUs compute in played jobs: `reference` or `own`."""
 
     @property
     def precision(self) -> str:
@@ -3594,7 +3637,7 @@ class Scenario:
 
     @property
     def planner(self) -> PlannerName:
-        """What plans the collectives of played jobs: one of `planner_names`."""
+        """Names the planner of the collectives of played jobs, one of `planner_names`."""
 
     @property
     def fidelity(self) -> FidelityName:
@@ -3627,7 +3670,9 @@ class Scenario:
 
     @property
     def differences(self) -> dict[str, Any]:
-        """What differs in each variant of its `[compare]`, by its keys; of a variant nothing does."""
+        """Gives the settings that differ in each variant of its `[compare]`, by their keys. In a
+        variant nothing differs.
+        """
 
     def variant(self, name: str) -> Scenario:
         """The scenario as one of its variants has it.
@@ -3638,7 +3683,7 @@ class Scenario:
         """
 
     def with_settings(self, settings: dict[str, Any]) -> Scenario:
-        """The same scenario with other settings.
+        """Copies the scenario with other settings.
 
         Args:
             settings: Values by their keys, with dots for tables: `{"system.network.nic": "rr-4"}`.
@@ -3708,7 +3753,7 @@ class Scenario:
         """
 
     def build(self, files: dict[str, bytes] = ...) -> tuple[System, list[Any], list[str]]:
-        """The system, the jobs, and notes.
+        """Returns the system, the jobs, and notes.
 
         The jobs of a mix are `Job`s, those of programs `ClusterJob`s, each with the GPU of each of its
         ranks. Notes say what was left out of traces or could not be told, each a sentence behind the
@@ -3802,7 +3847,7 @@ class CheckReport:
 
     @property
     def longest_chain(self) -> int:
-        """The most messages that must follow one another: what latency multiplies."""
+        """Returns the most messages that must follow one another: latency counts this many times."""
 
     @property
     def placements(self) -> list[str]:
@@ -3813,17 +3858,17 @@ class CheckReport:
 
 @final
 class Export:
-    """A schedule in another format."""
+    """Holds a schedule in another format."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @property
     def text(self) -> str:
-        """The file's whole text."""
+        """Returns the file's whole text."""
 
     @property
     def notes(self) -> list[str]:
-        """What the format could not say and its user must know, each a sentence."""
+        """Lists the facts that the format could not say and its user must know, each in a sentence."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -3881,7 +3926,7 @@ class Schedule:
 
     @property
     def collective(self) -> CollectiveName:
-        """The collective's name."""
+        """Returns the collective's name."""
 
     @property
     def root(self) -> int | None:
@@ -3889,18 +3934,18 @@ class Schedule:
 
     @property
     def gpus(self) -> list[int]:
-        """The GPU of each rank."""
+        """Returns the GPU of each rank."""
 
     @property
     def tried(self) -> list[Tried]:
-        """The algorithms that `auto` tried: timed plans from the fastest on, then the others.
+        """Lists the algorithms that `auto` tried: timed plans from the fastest on, then the others.
 
         Empty where an algorithm was named.
         """
 
     @property
     def protocol(self) -> ProtocolName:
-        """The protocol of its connections: `LL`, `LL128` or `Simple`."""
+        """Names the protocol of its connections: `LL`, `LL128` or `Simple`."""
 
     @property
     def chunks(self) -> int:
@@ -3940,7 +3985,9 @@ class Schedule:
 
     @property
     def rate(self) -> float | None:
-        """What it reaches of the peak with long data, in GB/s of size; None if it was read."""
+        """Returns the rate that it reaches of the links' peak with long data, in GB/s of size; None if
+        it was read.
+        """
 
     @property
     def optimum(self) -> float | None:
@@ -3948,7 +3995,9 @@ class Schedule:
 
     @property
     def optimum_of(self) -> str | None:
-        """What `optimum` is the optimum of, such as `trees over NVLink`; None without one."""
+        """Says which schedules have `optimum` as their optimum, such as `trees over NVLink`; None
+        without one.
+        """
 
     @property
     def optimum_in_switch(self) -> float | None:
@@ -3983,7 +4032,7 @@ class Schedule:
 
     @property
     def notes(self) -> list[str]:
-        """What the planner has to say: links that could not be used, weights that were rounded."""
+        """Lists the planner's remarks: links that could not be used, weights that were rounded."""
 
     @property
     def trees(self) -> list[Tree]:
@@ -4029,7 +4078,7 @@ class Schedule:
         *,
         in_place: bool = False,
     ) -> tuple[list[NDArray[Any]], float]:
-        """As `execute`, with the seconds that the ranks took.
+        """Executes as `execute` does, and also returns the seconds that the ranks took.
 
         These count the check that comes first, but no copies from or to Python.
 
@@ -4042,7 +4091,7 @@ class Schedule:
     def reference(
         self, arrays: Sequence[NDArray[Any] | Buffer | None], reduction: ReductionName = "sum"
     ) -> list[NDArray[Any]]:
-        """What its collective must give for these inputs, computed without any schedule.
+        """Computes the results that its collective must give for these inputs, without any schedule.
 
         Integers equal what `execute` gives. Floats are reduced in the order of the ranks, so
         that for `n` ranks a sum may differ by `n` units of its last place.
@@ -4086,7 +4135,7 @@ class Schedule:
         step_limit: int = 64,
         size: int | str | None = None,
     ) -> Export:
-        """The file that MSCCL's executors load.
+        """Writes the file that MSCCL's executors load.
 
         Args:
             min_bytes: The smallest call that may use it.
@@ -4110,7 +4159,7 @@ class Schedule:
         pieces: int | None = None,
         size: int | str = 67108864,
     ) -> Export:
-        """The execution plan that MSCCL++ loads.
+        """Writes the execution plan that MSCCL++ loads.
 
         Args:
             min_bytes: The smallest message that may use it.
@@ -4131,13 +4180,13 @@ class Schedule:
         """
 
     def to_dot(self) -> str:
-        """A Graphviz drawing of its trees side by side.
+        """Draws its trees side by side for Graphviz.
 
         Where there are none, it shows what every connection moves.
         """
 
     def steps(self) -> Table:
-        """One row per step.
+        """Returns one row per step.
 
         Columns: rank, block, step, channel, operation, send_to, receive_from, source,
         destination, count and after, the `block.step` of its rank that must have ended first.
@@ -4151,21 +4200,22 @@ class Schedule:
 
 @final
 class Setting:
-    """A setting of a scenario: what it may be, and what stands for it where it is absent."""
+    """Describes a setting of a scenario: its possible values, and the value where it is absent."""
 
     @property
     def path(self) -> str:
-        """Its table and key, as `system.network.nic`."""
+        """Returns its table and key, as `system.network.nic`."""
 
     @property
     def key(self) -> str:
-        """Its key alone."""
+        """Returns its key alone."""
 
     @property
     def kind(self) -> str:
-        """What its values are: `table`, `tables`, `free` (a table of keys that are not settings), `text`,
-        `file`, `truth`, `whole` and `number`, `wholes` and `texts` (lists), `factor`, `time`, `size`, `bandwidth`, `name` (one
-        of `names`), `names` (some of them), or `name-or-other`.
+        """Names the kind of its values. Plain kinds are `text`, `file`, `truth`, `whole`, `number`,
+        `factor`, `time`, `size` and `bandwidth`. Lists are `wholes` and `texts`. A `table`,
+        `tables` or `free` holds keys; those of `free` are not settings. A `name` is one of `names`,
+        and `names` are some of them; `name-or-other` allows others.
         """
 
     @property
@@ -4182,23 +4232,23 @@ class Setting:
 
     @property
     def absent(self) -> str:
-        """What stands for it where it is absent: a value as it is written, or a phrase."""
+        """Returns the value that holds where it is absent, as it is written, or a phrase."""
 
     @property
     def help(self) -> str:
-        """What it is, in a phrase."""
+        """Describes it in a phrase."""
 
 @final
 class SimulationResult:
-    """What happened to each job under one policy."""
+    """Holds the fate of each job under one policy."""
 
     @property
     def policy(self) -> str:
-        """The policy's name."""
+        """Returns the policy's name."""
 
     @property
     def run_time(self) -> RunTimeName:
-        """What said how long each job ran: `formula`, `regression` or `played`."""
+        """Names the source of each job's run time: `formula`, `regression` or `played`."""
 
     @property
     def plans(self) -> int | None:
@@ -4210,25 +4260,26 @@ class SimulationResult:
 
     @property
     def makespan(self) -> float:
-        """Seconds from time zero until the last job ended."""
+        """Returns the seconds from time zero until the last job ended."""
 
     def jobs(self) -> Table:
-        """One row per job, in the jobs' order.
+        """Returns one row per job, in the jobs' order.
 
-        Columns: job, workload, gpu_count, pattern, sensitive, arrival, start, finish, wait,
-        run_time (all in seconds), gpus, double_links, single_links, pcie_links,
-        aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
-        sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
-        bandwidths that one GPU does not have are null there, and for a job of several servers, whose
-        links and other bandwidths are those within servers. Of a system of several servers a last
-        column, servers, says in which the job ran. Where parts failed for a time, restarts counts how often a job began anew,
-        and lost has the seconds that this cost it.
+        The first columns are job, workload, gpu_count, pattern and sensitive. Then come arrival,
+        start, finish, wait and run_time, all in seconds. Columns gpus, double_links, single_links
+        and pcie_links follow. Bandwidths are in GB/s: aggregated_bandwidth,
+        ideal_aggregated_bandwidth, effective_bandwidth, sound_bandwidth and preserved_bandwidth.
+        The last are candidates and optimal. The two bandwidths that one GPU does not have are null
+        there. They are null for a job of several servers, too, whose links and other bandwidths are
+        those within servers. For a system of several servers a last column, servers, says in which
+        the job ran. Where parts failed for a time, restarts counts how often a job began anew, and
+        lost has the seconds that this cost it.
         """
 
     def tries(self) -> Table:
         """One row for each time in which a job held GPUs: a job that lost its own has several.
 
-        Columns: job, start, finish (in seconds), gpus.
+        Columns are job, start, finish (in seconds) and gpus.
         """
 
     def gpus_per_server(self) -> Table:
@@ -4295,10 +4346,12 @@ class SimulationResult:
     def links(self, system: System) -> Table:
         """Counts the bytes of each direction of each link until all jobs had ended.
 
-        Columns: link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes), utilisation, level, at,
-        at_level, group and member, as `ClusterRun.links` has them, and link_kind. Links of the network have a row each. Links within servers
-        have one if they carried something. Flows do not know the way through a dragonfly: there links between switches have
-        null, unless packets are played. There is no row where a formula said how long jobs ran, and nothing was sent.
+        Columns are link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes)
+        and utilisation. Then come level, at, at_level, group and member, as `ClusterRun.links` has
+        them, and link_kind. Links of the network have a row each. Links within servers have one if
+        they carried something. Flows do not know the way through a dragonfly: there links between
+        switches have null, unless packets are played. There is no row where a formula said how long
+        jobs ran, and nothing was sent.
 
         Args:
             system: As told to `play_jobs`.
@@ -4353,7 +4406,7 @@ class SimulationResult:
 
     @staticmethod
     def from_text(text: str) -> SimulationResult:
-        """The result that `to_json` of this version wrote.
+        """Reads the result that `to_json` of this version wrote.
 
         Raises:
             SimulationError: If the text is none.
@@ -4361,11 +4414,16 @@ class SimulationResult:
 
 @final
 class System:
-    """Servers, and the network between them.
+    """Holds servers, and the network between them.
 
     One server stands alone. Several are on a network; a network without described servers has a
     node of GPUs at each port, all joined to each other. GPU ids count through the first server,
     then the second. Two systems are equal if their parts and the settings of their network are.
+
+    Example:
+        >>> from linkwright import System
+        >>> System("hgx-h100", 2, network="400Gb/s").gpus
+        16
     """
 
     def __new__(
@@ -4541,11 +4599,11 @@ class System:
 
     @property
     def source(self) -> str:
-        """Where the descriptions of its servers come from."""
+        """Says where the descriptions of its servers come from."""
 
     @property
     def warnings(self) -> list[str]:
-        """What probably makes the description of a server wrong, and what to do about it.
+        """Lists probable faults in the description of a server, with a remedy for each.
 
         Every answer about the system hangs on it, unlike on an assumption.
         """
@@ -4554,7 +4612,7 @@ class System:
     def assumptions(self) -> list[str]:
         """Lists what had to be assumed because no source says it.
 
-        First of the servers by themselves, then of the whole.
+        The list begins with those of the servers by themselves. Those of the whole follow.
         """
 
     @property
@@ -4569,7 +4627,7 @@ class System:
     def assumed_speed(self) -> str | None:
         """Says that the speed of its network is assumed, since nobody named it; else None.
 
-        Interfaces of known speed leave nothing to assume.
+        With interfaces of known speed there is nothing to assume.
         """
 
     def narrow_interfaces(self, gpus: Sequence[int]) -> tuple[float, float] | None:
@@ -4603,7 +4661,7 @@ class System:
         """The network between its servers; None of a server that stands alone."""
 
     def servers(self) -> list[tuple[System, int]]:
-        """Its servers in order, each by itself and how many of it stand in a row.
+        """Lists its servers in order, each by itself with the number of equal ones in a row.
 
         None where they are nodes of GPUs whose wiring nobody describes.
         """
@@ -4653,26 +4711,26 @@ class System:
         """The GPUs' products, by id; None where no source names one."""
 
     def devices(self) -> Table:
-        """One row per device: what it is, its links, its place, its ids, cores and memory."""
+        """Returns one row per device: its kind, its links, its place, its ids, cores and memory."""
 
     def links(self) -> Table:
         """One row per bundle of links: its ends, kind, count, bandwidth and latency.
 
-        The links of the first server, of the second, ..., then the network's.
+        They are the links of the first server, of the second, ..., then the network's.
         """
 
     def ports(self) -> Table:
-        """One row per network interface, in the order of the network's ports that they take.
+        """Returns one row per network interface, in the order of the network's ports that they take.
 
         Columns: port, interface (its name), server, switch (at which the port is), bandwidth and
         latency of its link. Empty of a server that stands alone.
         """
 
     def gpu_places(self) -> list[GpuPlace]:
-        """Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it."""
+        """Says where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it."""
 
     def cpuset(self, gpus: Sequence[int]) -> str | None:
-        """The CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
+        """Returns the CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
 
         None where the source does not name the cores near all of them.
 
@@ -4681,7 +4739,7 @@ class System:
         """
 
     def numa_nodes(self, gpus: Sequence[int]) -> str | None:
-        """The NUMA nodes near any of these GPUs, likewise.
+        """Returns the NUMA nodes near any of these GPUs, likewise.
 
         Raises:
             AllocationError: If a GPU is unknown.
@@ -4697,7 +4755,7 @@ class System:
     def gpu_matrix(
         self, bandwidth_profile: BandwidthProfileName | None = None
     ) -> list[list[tuple[str, float]]]:
-        """For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
+        """Gives for each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
 
         A GPU with itself is `("X", 0.0)`. Of 1,024 GPUs at most, since the pairs grow with their square:
         of a larger system ask one of its `servers()`.
@@ -4707,7 +4765,7 @@ class System:
         """
 
     def proximity(self) -> list[list[str]]:
-        """For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
+        """Says for each pair of GPUs how far their host path reaches: PIX, PXB, PHB, NODE, SYS, or X.
 
         X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
 
@@ -4852,7 +4910,7 @@ class System:
         """The system as JSON: all devices, and links by the names of the devices that they join."""
 
     def to_dot(self) -> str:
-        """The system as a Graphviz drawing."""
+        """Draws the system for Graphviz."""
 
     def _repr_html_(self) -> str:
         """A drawing of the system; of a large server that stands alone, its devices."""
@@ -4899,10 +4957,10 @@ class Table:
         """The names of its columns, from the left."""
 
     def __arrow_c_schema__(self) -> CapsuleType:
-        """The schema as an Arrow C schema in a capsule."""
+        """Returns the schema as an Arrow C schema in a capsule."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType:
-        """The rows as an Arrow C stream in a capsule.
+        """Returns the rows as an Arrow C stream in a capsule.
 
         A requested schema is only a wish, and the protocol lets a producer pass it over.
         """
@@ -4912,7 +4970,7 @@ class Table:
 
 @final
 class Floorplan:
-    """A package: layers on one another, blocks that make heat within them, and a sink.
+    """Describes a package: layers on one another, blocks that make heat within them, and a sink.
 
     Lengths are in mm, power in W, resistances in K/W, temperatures in degrees Celsius.
     """
@@ -4930,7 +4988,7 @@ class Floorplan:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Returns its name."""
 
     @property
     def source(self) -> str:
@@ -4938,19 +4996,19 @@ class Floorplan:
 
     @property
     def assumptions(self) -> list[str]:
-        """What the source leaves open, and how it is taken."""
+        """Lists the points that the source leaves open, and how they are taken."""
 
     @property
     def width(self) -> float:
-        """Of the interposer, from left to right."""
+        """Measures the interposer from left to right."""
 
     @property
     def height(self) -> float:
-        """Of the interposer, from front to back."""
+        """Measures the interposer from front to back."""
 
     @property
     def ambient(self) -> float:
-        """The temperature of the air."""
+        """Returns the temperature of the air."""
 
     @property
     def power(self) -> float:
@@ -4958,39 +5016,39 @@ class Floorplan:
 
     @property
     def sink(self) -> float:
-        """The sink's resistance, from the topmost layer to the air."""
+        """Returns the sink's resistance, from the topmost layer to the air."""
 
     @property
     def sink_coefficient(self) -> float:
-        """The same by area, as a heat transfer coefficient in W/(m2 K)."""
+        """Returns the same by area, as a heat transfer coefficient in W/(m2 K)."""
 
     @property
     def board(self) -> float | None:
         """The resistance from the lowest layer to the air; None where no heat goes that way."""
 
     def blocks(self) -> Table:
-        """One row for each block.
+        """Returns one row for each block.
 
-        Columns: name, layer, x, y (its left and front edge), width, height, power, conductivity
-        (sideways, in W/(m K)), vertical_conductivity.
+        Columns are name, layer, x and y (its left and front edge), width, height, power,
+        conductivity (sideways, in W/(m K)) and vertical_conductivity.
         """
 
     def layers(self) -> Table:
-        """One row for each layer, from the board up.
+        """Returns one row for each layer, from the board up.
 
         Columns: name, thickness, width, height, cells (that its thickness is divided into),
         conductivity (sideways, in W/(m K)), vertical_conductivity.
         """
 
     def with_sink(self, resistance: float) -> Floorplan:
-        """The same package with another sink.
+        """Copies the package with another sink.
 
         Raises:
             SimulationError: If no sink has that resistance.
         """
 
     def with_ambient(self, temperature: float) -> Floorplan:
-        """The same package in other air.
+        """Copies the package into other air.
 
         Raises:
             SimulationError: If no air has that temperature.
@@ -5025,18 +5083,18 @@ class Floorplan:
 
 @final
 class ThermalMap:
-    """The temperatures of a package, in degrees Celsius.
+    """Holds the temperatures of a package, in degrees Celsius.
 
     It is pickled as what it was found from, and is found again when it is loaded.
     """
 
     @property
     def floorplan(self) -> Floorplan:
-        """What it is of."""
+        """Returns the package that it shows."""
 
     @property
     def maximum(self) -> float:
-        """Of the hottest cell."""
+        """Returns the temperature of the hottest cell."""
 
     @property
     def hottest_block(self) -> str | None:
@@ -5052,38 +5110,38 @@ class ThermalMap:
 
     @property
     def cells(self) -> int:
-        """Cells of the interposer, each way."""
+        """Counts the cells of the interposer, each way."""
 
     @property
     def cell_count(self) -> int:
-        """Cells of all layers, those beyond the interposer too."""
+        """Counts the cells of all layers, those beyond the interposer too."""
 
     @property
     def rounds(self) -> int:
-        """How many rounds of conjugate gradients it took."""
+        """Counts the rounds of conjugate gradients that it took."""
 
     @property
     def unaccounted(self) -> float:
         """The share of the heat that is unaccounted for in single cells, summed without signs."""
 
     def blocks(self) -> Table:
-        """One row for each block.
+        """Returns one row for each block.
 
-        Columns: name, layer, power, power_density (in W/mm2), maximum, mean, minimum, x, y (the
-        middle of its hottest cell, in mm).
+        Columns are name, layer, power, power_density (in W/mm2), maximum, mean, minimum, x and y
+        (the middle of its hottest cell, in mm).
         """
 
     def layers(self) -> Table:
-        """One row for each layer, from the board up.
+        """Returns one row for each layer, from the board up.
 
-        Columns: name, maximum, mean, minimum, x, y (the middle of its hottest cell, in mm).
+        Columns are name, maximum, mean, minimum, x and y (the middle of its hottest cell, in mm).
         """
 
     def temperatures(self, layer: str) -> Table:
-        """One row for each cell of a layer, from left to right, then from front to back.
+        """Returns one row for each cell of a layer, from left to right, then from front to back.
 
-        Columns: x, y (the middle, in mm), width, height, temperature (the highest of the cells that
-        lie on one another there).
+        Columns are x and y (the middle, in mm), width, height and temperature (the highest of the
+        cells that lie on one another there).
 
         Raises:
             SimulationError: If there is no such layer.
@@ -5097,7 +5155,7 @@ class Timing:
 
     @property
     def size(self) -> int:
-        """The data in bytes, as nccl-tests counts it: the longest buffer of a rank."""
+        """Returns the data in bytes, as nccl-tests counts it: the longest buffer of a rank."""
 
     @property
     def chunk(self) -> int:
@@ -5105,7 +5163,7 @@ class Timing:
 
     @property
     def pieces(self) -> int:
-        """How many pieces of the data follow one another through the steps."""
+        """Counts the pieces of the data that follow one another through the steps."""
 
     @property
     def protocol(self) -> ProtocolName:
@@ -5113,15 +5171,15 @@ class Timing:
 
     @property
     def time(self) -> float:
-        """Seconds from the launch to the last byte's arrival."""
+        """Returns the seconds from the launch to the last byte's arrival."""
 
     @property
     def algorithm_bandwidth(self) -> float:
-        """Size over time, in GB/s (nccl-tests' algbw)."""
+        """Returns size over time, in GB/s (nccl-tests' algbw)."""
 
     @property
     def bus_bandwidth(self) -> float:
-        """The same times the collective's factor, in GB/s (nccl-tests' busbw)."""
+        """Returns the same times the collective's factor, in GB/s (nccl-tests' busbw)."""
 
     @property
     def chunk_trials(self) -> list[tuple[int, float]]:
@@ -5131,7 +5189,7 @@ class Timing:
         """
 
     def links(self) -> Table:
-        """One row per direction of a link that carried something.
+        """Returns one row per direction of a link that carried something.
 
         Columns: from, to, kind, bytes and utilisation, which is their share of what the link
         could have carried in the time.
@@ -5165,7 +5223,7 @@ class NeuralNetwork:
 
     @property
     def name(self) -> str:
-        """What it is called, with its variant where it has several."""
+        """Returns its name, with its variant where it has several."""
 
     @property
     def source(self) -> str:
@@ -5173,15 +5231,15 @@ class NeuralNetwork:
 
     @property
     def assumptions(self) -> list[str]:
-        """What the source leaves open, and how it is taken."""
+        """Lists the points that the source leaves open, and how they are taken."""
 
     @property
     def input(self) -> str:
-        """The shape of one sample, such as `3 x 224 x 224`."""
+        """Returns the shape of one sample, such as `3 x 224 x 224`."""
 
     @property
     def samples(self) -> str:
-        """What a sample is: `images`, `sequences` or `samples`."""
+        """Says how to call its samples: `images`, `sequences` or `samples`."""
 
     @property
     def tokens(self) -> int | None:
@@ -5189,11 +5247,11 @@ class NeuralNetwork:
 
     @property
     def parameters(self) -> int:
-        """Trained numbers."""
+        """Counts the trained numbers."""
 
     @property
     def multiply_adds(self) -> int:
-        """Multiply-adds of the forward pass."""
+        """Counts the multiply-adds of the forward pass."""
 
     @property
     def saved(self) -> int:
@@ -5206,7 +5264,7 @@ class NeuralNetwork:
     def with_input(
         self, *, size: int | None = None, channels: int | None = None, tokens: int | None = None
     ) -> NeuralNetwork:
-        """The same network on images of another size, or sequences of another length.
+        """Copies the network for images of another size, or sequences of another length.
 
         Args:
             size: Points of an image, each way.
@@ -5218,15 +5276,16 @@ class NeuralNetwork:
         """
 
     def layers(self) -> Table:
-        """One row for each layer.
+        """Returns one row for each layer.
 
         Columns: name, kind, inputs, output, block (that is repeated, counted from 0), parameters,
         multiply_adds, elementwise (other operations), activations, saved (for the backward pass).
         """
 
     def to_json(self) -> str:
-        """All of it as JSON: its input's shape, and every layer with its keys, its inputs by their places in the list
-        (null is the network's), its output's shape and what follows from them.
+        """Writes all of it as JSON: its input's shape and every layer. A layer has its keys, its
+        inputs by their places in the list (null is the network's), its output's shape and the
+        values that follow.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -5234,7 +5293,9 @@ class NeuralNetwork:
 
 @final
 class TrainingStep:
-    """A step of training on some GPUs of a system: what each of them computes, copies and reduces."""
+    """Holds a step of training on some GPUs of a system, with the work of each: computing, copying and
+    reducing.
+    """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -5261,7 +5322,7 @@ class TrainingStep:
         shared_memory: MemorySystemName = "tsm-wt-c-rc",
         shared_bandwidth: float | str | None = None,
     ) -> TrainingStep:
-        """A step.
+        """Makes a step.
 
         Args:
             network: What is trained.
@@ -5301,10 +5362,10 @@ class TrainingStep:
 
     @property
     def program(self) -> Program:
-        """What every rank does."""
+        """Returns the program of every rank."""
 
     def collectives(self) -> list[tuple[str, int]]:
-        """The collectives of the step, each once: which, and the bytes that each GPU contributes."""
+        """Lists the collectives of the step, each once, with the bytes that each GPU contributes."""
 
     @property
     def ratios(self) -> KernelRatios | None:
@@ -5317,9 +5378,10 @@ class TrainingStep:
     def representatives(
         self, system: System
     ) -> tuple[Program, list[tuple[int, int]], list[list[int]], list[tuple[int, float]]] | None:
-        """The program of servers that stand for all that do the same, in which each collective lasts as long as NCCL's
-        does on idle links; the step's rank that each of its ranks is, and for how many that stands; of each of these
-        servers all that do the same; and how many bytes each link carries in collectives.
+        """Returns the program of a few servers. Each stands for all that do the same. In it each
+        collective lasts as long as NCCL's does on idle links. Returns for each of its ranks the
+        step's rank that it is, and how many ranks it stands for. Returns also all servers that each
+        of these servers stands for, and how many bytes each link carries in collectives.
 
         None where collectives are not all that joins the GPUs, or their models differ.
 
@@ -5346,7 +5408,7 @@ class TrainingStep:
 
     @property
     def gpus(self) -> list[int]:
-        """The GPUs by their ids in the system."""
+        """Returns the GPUs by their ids in the system."""
 
     @property
     def way(self) -> str:
@@ -5364,16 +5426,16 @@ class TrainingStep:
 
     @property
     def models(self) -> list[str]:
-        """The models of the GPUs."""
+        """Lists the models of the GPUs."""
 
     @property
     def copy_cost(self) -> float:
-        """What a copy between GPUs costs on the host, in seconds."""
+        """Returns the seconds that a copy between GPUs costs on the host."""
 
     def layers(self, model: str) -> Table:
         """One row for each layer: how long it computes on a GPU of a model, in seconds.
 
-        Columns: name, kind, forward, backward, update.
+        Columns are name, kind, forward, backward and update.
 
         Raises:
             SimulationError: If none of the GPUs is of that model.
@@ -5382,9 +5444,9 @@ class TrainingStep:
     def memory(self) -> Table:
         """One row for each GPU: the bytes of its memory during training, by what they are for.
 
-        Columns: gpu, context (the framework's own), weights, gradients, optimizer, aggregation (of the gradients
-        of all GPUs), gathered (of others, for a while), samples, activations, workspace, before (the
-        first step, in all), total (while it trains).
+        Columns are gpu, context (the framework's own), weights, gradients, optimizer, aggregation
+        (of the gradients of all GPUs) and gathered (of others, for a while). Then come samples,
+        activations, workspace, before (the first step, in all) and total (while it trains).
         """
 
     def computing(self, model: str) -> tuple[float, float, float]:
@@ -5395,21 +5457,21 @@ class TrainingStep:
 
 @final
 class Tree:
-    """A spanning tree of a job's GPUs and its share of the data."""
+    """Holds a spanning tree of a job's GPUs and its share of the data."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @property
     def root(self) -> int:
-        """The GPU at its root."""
+        """Returns the GPU at its root."""
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """Its edges from the root outwards, each the nearer GPU and the farther one."""
+        """Lists its edges from the root outwards, each as the nearer GPU and the farther one."""
 
     @property
     def depth(self) -> int:
-        """The most edges between the root and a GPU."""
+        """Returns the most edges between the root and a GPU."""
 
     @property
     def share(self) -> float:
@@ -5420,13 +5482,13 @@ class Tree:
 
 @final
 class Tried:
-    """An algorithm that `plan` tried, and what became of it."""
+    """Tells of an algorithm that `plan` tried, and of the outcome."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @property
     def algorithm(self) -> str:
-        """The algorithm's name."""
+        """Returns the algorithm's name."""
 
     @property
     def protocol(self) -> str | None:
@@ -5442,8 +5504,8 @@ class Tried:
 
     @property
     def least_time(self) -> float | None:
-        """Seconds that it takes at least, where another plan is so much faster that it was not planned;
-        else None.
+        """Returns the seconds that it takes at least. This is given where another plan is faster
+        still, so that it was not planned; else None.
         """
 
     @property
@@ -5454,10 +5516,11 @@ class Tried:
     def __ne__(self, other: object, /) -> bool: ...
 
 def policy_names() -> list[PolicyName]:
-    """The allocation policies, in the order of the paper's tables."""
+    """Lists the allocation policies, in the order of the paper's tables."""
 
 def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
-    """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
+    """Computes the predicted bandwidth in GB/s for given numbers of links of each class, by MAPA's Eq.
+    2 with Table 2.
 
     Raises:
         AllocationError: If a number is negative.
@@ -5487,8 +5550,9 @@ def calibrate(
 ) -> tuple[System, Table, Table]:
     """Fits what differs on a machine to a log of nccl-tests.
 
-    What its links reach, what its switches reach when they reduce and what a launch takes are fitted
-    where the log's sizes tell them; `linkwright.nccl_tests.calibrate_log` has the same as dataclasses.
+    The rate of its links, the rate of its switches when they reduce, and the time of a launch are
+    fitted. A value is fitted where the log's sizes tell it. `linkwright.nccl_tests.calibrate_log`
+    has the same as dataclasses.
 
     Args:
         system: The machine, as it is known.
@@ -5581,10 +5645,14 @@ def time_errors(
 def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
-    The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, export_format, fidelity, flags, framework, gpu_speed, import_format, kernel, kernel_precision, kernels, links,
-    litmus_test, lora_target, mapping, model_precision, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
-    processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
+    The kinds of allocation and servers are bandwidth_model, bandwidth_profile, gpu_speed, pattern,
+    policy, run_time, server_choice and tie. The kinds of collectives are algorithm, collective,
+    export_format, import_format, links, nccl_algorithm, nccl_operation, planner, protocol and
+    reduction. The kinds of networks are arbitration, discipline, fidelity, mapping, network, order,
+    routing and traffic. The kinds of GPUs and kernels are benchmark, distribution, dram, flags,
+    kernel, kernel_precision, kernels, litmus_test, memory_system and number_type. The kinds of
+    programs and training are application, context_exchange, framework, lora_target,
+    model_precision, optimizer, precision, processes, training_way and workload.
     """
 
 def comparison_gains(
@@ -5743,7 +5811,7 @@ def expect(
     pxn: bool = True,
     gpudirect: bool = True,
 ) -> Table:
-    """What NCCL, or RCCL on AMD's GPUs, takes for a collective of each size.
+    """Returns the choices of NCCL, or of RCCL on AMD's GPUs, for a collective of each size.
 
     The library's own cost model, with the constants of a release, chooses; `nccl_choices` has all
     that there was to choose from.
@@ -5787,10 +5855,15 @@ def expect(
             it cannot have what was set, or no links join them.
         InputError: If the terms are no such TOML.
         KeyboardInterrupt: Within a second of Ctrl-C.
+
+    Example:
+        >>> from linkwright import System, expect
+        >>> list(expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"]))[0]["algorithm"]
+        'nvls'
     """
 
 def kernel_terms() -> str:
-    """What NCCL's kernels cost, term by term, each with its source, as TOML."""
+    """Returns the cost of NCCL's kernels, term by term, each with its source, as TOML."""
 
 def nccl_choices(
     system: System,
@@ -5918,7 +5991,7 @@ def nccl_interfaces(
 def nccl_release(
     system: System, gpus: Sequence[int], *, nccl: str | None = None
 ) -> tuple[str, str | None]:
-    """Whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.
+    """Says whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.
 
     Args:
         system: Whose GPUs they are.
@@ -5934,7 +6007,7 @@ def nccl_release(
     """
 
 def fabric_names() -> list[NetworkName]:
-    """The name of every kind of network between servers."""
+    """Lists the name of every kind of network between servers."""
 
 def gpu_litmus(
     system: GpuSystem,
@@ -5948,10 +6021,11 @@ def gpu_litmus(
 ) -> Table:
     """Plays a litmus test on GPUs, from many starts, and counts what its wavefronts read.
 
-    A seed draws the compute unit of each wavefront (that of the one before, one of its GPU, or
-    any), when it starts (0 to 500 cycles after the first could), and where x and y lie (in one
-    line, in one bank, or in two); the same under every memory system. Where the memory system is
-    not sequentially consistent there is a fence between any two accesses.
+    A seed draws the compute unit of each wavefront: the unit of the one before, one of its GPU, or
+    any. It draws when the wavefront starts, 0 to 500 cycles after the first could. It draws where x
+    and y lie: in one line, in one bank, or in two. The draws are the same under every memory
+    system. Where the memory system is not sequentially consistent there is a fence between any two
+    accesses.
 
     Args:
         system: The GPUs, and how they share memory.
@@ -5973,9 +6047,9 @@ def gpu_litmus(
     """
 
 def gpu_litmus_tests() -> Table:
-    """One row for each litmus test.
+    """Returns one row for each litmus test.
 
-    Columns: name, program (of each wavefront, with `‖` between them), wavefronts, addresses.
+    Columns are name, program (of each wavefront, with `‖` between them), wavefronts and addresses.
     """
 
 def gpu_models() -> list[GpuModel]:
@@ -5984,8 +6058,9 @@ def gpu_models() -> list[GpuModel]:
 def gpu_benchmarks() -> Table:
     """One row for each benchmark that GPUs can run.
 
-    Columns: name, what (it does), size (what its size counts), multiple (what the size is a
-    multiple of), small_size (which runs within seconds), full_size (that of the footprint in the dissertation's Table 3.2).
+    Columns are name, `what` (it does), size (the thing that its size counts) and multiple (its size
+    is a multiple of this). Then come small_size (which runs within seconds) and full_size (with the
+    footprint in the dissertation's Table 3.2).
     """
 
 def generate_jobs(
@@ -6000,7 +6075,7 @@ def generate_jobs(
     iterations: int | None = None,
     patterns: Sequence[PatternName] | None = None,
 ) -> list[Job]:
-    """The paper's uniform mix, or one like it.
+    """Draws the paper's uniform mix, or one like it.
 
     Args:
         seed: The same seed gives the same jobs.
@@ -6052,7 +6127,7 @@ def workload_names() -> list[WorkloadName]:
     """The workloads that jobs may run, in the order of the paper."""
 
 def workloads() -> Table:
-    """The workloads: name, sensitive, iterations, bytes and compute time per iteration."""
+    """Lists the workloads: name, sensitive, iterations, bytes and compute time per iteration."""
 
 def write_jobs(jobs: Sequence[Job]) -> str:
     """The jobs as text that `jobs_from_text` reads back to equal jobs."""
@@ -6069,7 +6144,7 @@ def kernel_times(
     A shape is its numbers in order, as "4096x4096x8192", or each by its name, as
     "batch=1,tokens=8192,heads=32,kv-heads=8,head=128".
 
-    - "gemm": m, n, k.
+    - "gemm" has m, n, k.
     - "attention" (all tokens of sequences, each sees those before it) and "decode" (one new token of each): batch, tokens,
       heads, kv-heads, head. They may also have window (tokens that one sees) and cache ("bf16" or "fp8").
     - "experts" (the perceptrons of a block's experts, forward): tokens (of all GPUs), hidden, inner, top, experts. They
@@ -6196,7 +6271,7 @@ def nccl_choice_ranges(
 def explain_difference(
     rows: Sequence[tuple[int, float, float]], *, errors: Sequence[float] | None = None
 ) -> str:
-    """What the shape of the difference between measured and expected times means, in a sentence.
+    """Explains in a sentence the shape of the difference between measured and expected times.
 
     A time within its error, or within 15 %, fits.
 
@@ -6309,6 +6384,11 @@ def plan(
             join them, the algorithm does not do the collective, it has no such root, or a hybrid
             has no size.
         KeyboardInterrupt: Within a second of Ctrl-C.
+
+    Example:
+        >>> from linkwright import System, plan
+        >>> plan(System("dgx1-v100"), [0, 1, 2, 3], "all-reduce").rate
+        75.0
     """
 
 def algorithm_descriptions() -> list[tuple[str, str]]:
@@ -6325,7 +6405,8 @@ def algorithm_protocols(algorithm: AlgorithmName) -> list[ProtocolName]:
     """
 
 def bus_factor(collective: CollectiveName, gpus: int) -> float:
-    """What a collective's algorithm bandwidth times gives its bus bandwidth, after nccl-tests.
+    """Returns the factor from a collective's algorithm bandwidth to its bus bandwidth, after
+    nccl-tests.
 
     Args:
         collective: One of `collective_names`.
@@ -6396,7 +6477,7 @@ def planning_seconds(
 ) -> float:
     """About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
 
-    An estimate for one core, good to a factor of three.
+    The estimate is for one core, and good to a factor of three.
 
     Args:
         system: Whose links carry it.
@@ -6464,12 +6545,12 @@ def observed_heat(
 def applications() -> list[tuple[ApplicationName, str, float]]:
     """Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
 
-    The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
-    than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
+    The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs than
+    on its CPUs. Its inverse is the `computation_scale` of a job on GPUs.
     """
 
 def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
-    """Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
+    """Lists mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
 
     Args:
         seed: What they are drawn from.
@@ -6490,8 +6571,8 @@ def read_otf2(
 ) -> tuple[Program, list[str]]:
     """Reads a program from an OTF2 archive, as `Program.from_otf2` does, with notes.
 
-    The notes are what its reader should know: what was left out or could not be told, each a
-    sentence.
+    The notes are for its reader. They list the things that were left out or could not be told, each
+    in a sentence.
 
     Raises:
         InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
@@ -6501,7 +6582,7 @@ def read_otf2(
     """
 
 def settings() -> list[Setting]:
-    """Every setting of a scenario, in the order of the reference."""
+    """Lists every setting of a scenario, in the order of the reference."""
 
 def planner_names() -> list[PlannerName]:
     """The names of what plans the collectives of jobs that are played."""
@@ -6621,7 +6702,9 @@ def neural_networks() -> list[tuple[str, str, int]]:
     """The networks that Linkwright has: name, where it was published, trained numbers."""
 
 def training_terms() -> str:
-    """What kernels reach of a GPU and frameworks cost, as TOML, each with its source."""
+    """Returns the rates that kernels reach on a GPU and the costs of frameworks, as TOML, each with
+    its source.
+    """
 
 def expect_all_to_allv(
     system: System,

@@ -224,7 +224,7 @@ def functions() -> Iterator[tuple[str, Callable[[], Any], list[str]]]:
     """Each public call, what gives it, and the names of its parameters."""
     for name, of in PUBLIC.items():
         if not inspect.isclass(of):
-            if callable(of):
+            if inspect.isbuiltin(of) or hasattr(of, "__wrapped__"):
                 yield name, partial(PUBLIC.__getitem__, name), parameters(of)
             continue
         if issubclass(of, BaseException) or of.__module__ not in OF_CORE:

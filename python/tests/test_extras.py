@@ -1,4 +1,4 @@
-"""What works without the optional packages, and what is said where one is missing."""
+"""Tests the package without the optional packages, and its errors where one is missing."""
 
 from __future__ import annotations
 
@@ -136,5 +136,5 @@ def test_links_of_the_readme_lead_somewhere_from_a_package_index_too() -> None:
 
 
 def markdown_targets(text: str) -> list[str]:
-    """Where the links and pictures of a page lead."""
+    """Returns the targets of the links and pictures of a page."""
     return [part.partition(")")[0] for part in text.split("](")[1:]]

@@ -1,4 +1,4 @@
-"""Kernels inside GPUs, from Python and from the shell."""
+"""Tests kernels inside GPUs, from Python and from the shell."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_buffers_lie_in_another_gpu_s_memory_where_they_are_asked_to() -> None:
     lines = 4096 * 4 // 64
     assert (run.correct, run.remote_accesses, system.remote) == (True, lines, ["input"])
     carried = {row["link"]: row["messages"] for row in run.links()}
-    # What is asked for goes out, what is read comes back; a copy of four pages comes in.
+    # Requests go out, and the data that is read comes back; a copy of four pages comes in.
     assert carried["GPU0 to switch0"] >= lines
     for options, problem in (
         ({"remote": ["input"]}, "no buffer is remote to all GPUs"),

@@ -1,4 +1,4 @@
-"""What is known of each model of GPU, in Python and on the command line."""
+"""Tests the known facts of each model of GPU, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from commands import linkwright
-from linkwright.gpu import GpuModel, gpu_models
 
 from linkwright.errors import InputError, MachineError
+from linkwright.gpu import GpuModel, gpu_models
 from linkwright.network import read_system
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "examples" / "topologies"

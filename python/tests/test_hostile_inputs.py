@@ -1,7 +1,7 @@
 """Inputs that would take the computer: refused in one line, at once and in little memory.
 
-Each command runs in a process of its own, whose processor time and memory the system bounds; that
-of a plain `--version` is what the package itself takes.
+Each command runs in a process of its own, whose processor time and memory the system bounds. The
+package itself takes as much as a plain `--version` does.
 """
 
 from __future__ import annotations

@@ -291,7 +291,7 @@ class Page(HTMLParser):
         self.feed(file.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keeps the element, and what would run when it is drawn."""
+        """Keeps the element, and the scripts that would run when it is drawn."""
         self.elements.append(tag)
         self.handlers += [name for name, _ in attrs if name.startswith("on")]
 

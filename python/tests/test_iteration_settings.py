@@ -1,4 +1,4 @@
-"""What an iteration of a played job is made of: host copies, own speed, buckets."""
+"""Tests the parts of a played job's iteration: host copies, own speed, buckets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def seconds(
     gpu_speed: GpuSpeedName = "reference",
     bucket: int | None = None,
 ) -> float:
-    """How long ten iterations of AlexNet take alone."""
+    """Says how long ten iterations of AlexNet take alone."""
     result = play_jobs(
         System(machine),
         [Job("a", "alexnet", gpus, iterations=10)],
@@ -110,7 +110,7 @@ GRADIENTS = 243_860_896
 
 
 def job_of(keys: str, server: str = "dgx1-v100") -> tuple[System, ClusterJob]:
-    """The one job of a scenario, and what it runs on."""
+    """Returns the one job of a scenario, and the system that it runs on."""
     system, [job], _ = Scenario.from_text(
         ONE_JOB.format(server=server, keys=keys), "day.toml"
     ).build()
@@ -118,7 +118,7 @@ def job_of(keys: str, server: str = "dgx1-v100") -> tuple[System, ClusterJob]:
 
 
 def operations(keys: str, server: str = "dgx1-v100") -> list[dict[str, Any]]:
-    """What its second rank does."""
+    """Returns the operations of its second rank."""
     return pa.table(job_of(keys, server)[1].program.operations_of(1)).to_pylist()
 
 

@@ -41,7 +41,7 @@ system.server = "dgx1-v100"
 
 
 def scenario(folder: Path, servers: int) -> Path:
-    """A day's file."""
+    """Writes a day's file."""
     path = folder / "day.toml"
     path.write_text(DAY.format(servers=servers), encoding="utf-8")
     return path

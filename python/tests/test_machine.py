@@ -1,4 +1,4 @@
-"""Machines from Python: reading, writing, and what an error says."""
+"""Tests machines from Python: reading, writing, and the texts of errors."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ SIZE = 256 << 20
 
 
 def tree(tapering: int) -> System:
-    """Four DGX A100s, each at a leaf of its own, of whose eight links 8, 4 or 2 lead up."""
+    """Builds four DGX A100s, each at its own leaf, where 8, 4 or 2 of eight links lead up."""
     radix = 8 + 8 // tapering
     sizes = {"levels": 2, "radix": radix, "leaves": 4, "tapering": tapering}
     return System("dgx-a100", 4, network={"kind": "fat-tree", "bandwidth": "100 Gb/s", **sizes})
@@ -58,7 +58,7 @@ def test_every_door_gives_the_same_time(system: System) -> None:
     )
     planned = plan(system, gpus, "all-reduce", algorithm="nccl-ring", size=SIZE)
     assert row["time"] == planned.time(SIZE).time == replayed.makespan
-    # What crosses servers crosses links between switches, and none is fuller than full.
+    # Data that crosses servers crosses links between switches, and none is fuller than full.
     used = [link for link in replayed.links() if link["data"] > 0]
     assert all(link["utilisation"] <= 1 for link in used)
     assert {link["level"] for link in used} > {"injection", "ejection", "nvlink3", "pcie4"}

@@ -1,4 +1,4 @@
-"""What NCCL and RCCL choose, and what they can be told."""
+"""Tests the choices of NCCL and RCCL, and the options that they can be told."""
 
 from __future__ import annotations
 

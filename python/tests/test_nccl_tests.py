@@ -1,4 +1,4 @@
-"""Logs of nccl-tests: what is read, and what is expected beside it."""
+"""Tests logs of nccl-tests: the rows that are read, and the times that are expected beside them."""
 
 from __future__ import annotations
 

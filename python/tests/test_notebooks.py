@@ -21,7 +21,7 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 
 
 def shown(value: object) -> dict[str, list[str]]:
-    """What a notebook stores of a cell's last value."""
+    """Returns the data that a notebook stores of a cell's last value."""
     data = {"text/plain": repr(value)}
     if hasattr(value, "_repr_html_"):
         data = {"text/html": value._repr_html_(), **data}
@@ -29,7 +29,7 @@ def shown(value: object) -> dict[str, list[str]]:
 
 
 def run_cell(source: str, names: dict[str, object], number: int) -> list[dict[str, Any]]:
-    """The outputs of a cell: what it prints, and its last expression's value."""
+    """Returns the outputs of a cell: its prints, and its last expression's value."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()

@@ -46,14 +46,14 @@ REFUSED: list[tuple[Literal["packet", "flow"], dict[str, object], str]] = [
 
 
 def told(*words: str) -> Any:
-    """What a command prints as JSON."""
+    """Returns the JSON that a command prints."""
     result = CliRunner().invoke(app, [*words, "--json"], prog_name="linkwright")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
 
 def replay_of_one(system: System, gpus: list[int], size: int, **collectives: object) -> ClusterRun:
-    """A program whose ranks call one all-reduce."""
+    """Plays a program whose ranks call one all-reduce."""
     program = ProgramBuilder(len(gpus))
     program.collective("all-reduce", size)
     job = ClusterJob(program.build(), mapping=gpus)

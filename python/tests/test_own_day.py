@@ -1,4 +1,4 @@
-"""One's own day of jobs: what a cluster recorded, as a scenario's jobs."""
+"""Tests one's own day of jobs: a cluster's record, as a scenario's jobs."""
 
 from __future__ import annotations
 

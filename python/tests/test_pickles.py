@@ -206,7 +206,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
 }
 
 
-# What is written into, and what stands in it.
+# Callers write into one of these, and the others stand in it.
 PUBLIC: dict[str, Any] = of_subjects()
 UNFINISHED = {"Evidence", "ProgramBuilder", "ProgramOperation"}
 
@@ -220,7 +220,7 @@ def is_value(name: str) -> bool:
 
 
 def seen(value: Any) -> Any:
-    """What Python sees of a value, all of which a copy must have."""
+    """Returns all that Python sees of a value. A copy must have all of it."""
     if isinstance(value, Table):
         return pa.table(value)
     if isinstance(value, Allocator):
@@ -238,7 +238,7 @@ def seen(value: Any) -> Any:
         try:
             fact = getattr(value, name)
         except LinkwrightError as error:
-            # What its file leaves out of a model of GPU.
+            # A model of GPU may lack a fact that its file leaves out.
             fact = str(error)
         if not callable(fact):
             facts[name] = seen(fact)

@@ -1,4 +1,4 @@
-"""Charts: what they hold and how they are saved."""
+"""Tests charts: their data and how they are saved."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CHARTS: dict[str, Callable[[list[SimulationResult]], alt.TopLevelMixin]] = {
 
 
 def axis_titles(node: Any) -> list[str]:
-    """The titles of all axes with numbers."""
+    """Yields the titles of all axes with numbers."""
     found: list[str] = []
     if isinstance(node, dict):
         for key, value in node.items():

@@ -45,7 +45,7 @@ def inputs(schedule: Schedule, dtype: str, shard: int = 997) -> list[np.ndarray[
 
 
 def assert_same(schedule: Schedule, given: list[Any], *, in_place: bool = False) -> None:
-    """Processes give the bits that threads give."""
+    """Tests that processes give the bits that threads give."""
     found = execute_in_processes(schedule, given, in_place=in_place)
     wanted = schedule.execute(given, in_place=in_place)
     for got, want in zip(found, wanted, strict=True):
@@ -53,7 +53,7 @@ def assert_same(schedule: Schedule, given: list[Any], *, in_place: bool = False)
         assert got.tobytes() == want.tobytes()
 
 
-# Starting processes takes a second, so that types and placements take turns over the places; each
+# Starting processes takes a second, so that types and placements take turns over the places. Each
 # collective meets both types, and both placements where it has them.
 @pytest.mark.parametrize("place", [0, 1], ids=[machine for machine, _ in PLACES])
 @pytest.mark.parametrize("collective", COLLECTIVES)

@@ -68,7 +68,7 @@ def test_streams_overlap_and_one_stream_does_not() -> None:
 
     for fidelity in ("packet", "flow"):
         assert time(1, fidelity) == kernel
-        # Some 10 ms over PCIe 3.0 x16, of which messages reach a part.
+        # It takes some 10 ms over PCIe 3.0 x16; messages reach a part of that rate.
         assert 0.0101 + kernel < time(0, fidelity) < 0.0145 + kernel
 
 
@@ -114,7 +114,7 @@ def test_a_timeline_shows_copies_on_threads_of_their_own() -> None:
     assert "copy 4096 B host-to-device" in text
     assert "copy 1000 B to rank 1" in text
     assert '"copies_kept": 2, ' in text
-    # What was not asked for is not kept, but counted.
+    # Tables that were not asked for are not kept, but counted.
     unwatched = played(builder, lw.System("dgx1-v100"))
     assert (unwatched.copies().num_rows, unwatched.copy_count) == (0, 2)
 

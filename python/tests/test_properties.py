@@ -1,4 +1,4 @@
-"""Properties of the importers and of the live state, for any input that Hypothesis thinks of."""
+"""Tests properties of the importers and of the live state, for any input of Hypothesis."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_generated_mix_survives_its_file(
 
 
 class LiveServer(RuleBasedStateMachine):
-    """A server under any sequence of calls, beside a plain model of it."""
+    """Runs a server under any sequence of calls, beside a plain model of it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The published numbers of training: whole, and what follows from them follows."""
+"""Tests that the published numbers of training are whole, and derived ones follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python callers get wrong is named in an error of the package, never in an OverflowError."""
+"""Tests that callers' mistakes are named in an error of the package, never an OverflowError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays from Python: their timelines, charts and numbers."""
+"""Tests replays from Python: their timelines, charts and numbers."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def check_arrows(
     threads: Mapping[tuple[int, int], list[dict[str, Any]]],
     whole: Callable[[float], int],
 ) -> None:
-    """That both ends of each are within a slice, outside of which they would not be shown."""
+    """Asserts that both ends of each are within a slice. Outside of one they would not be shown."""
     spans = {
         thread: [
             (start := whole(piece["ts"] * 1000), start + whole(piece["dur"] * 1000))
@@ -201,7 +201,7 @@ def test_numbers_of_a_replay_add_up(stencil: Replay) -> None:
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "switches_per_group": 4, "nodes_per_switch": 2}
 THREE_LEVELS = {"kind": "fat-tree", "levels": 3, "radix": 8}
-# What nobody calls a leaf or a spine is one all the same.
+# A switch that nobody calls a leaf or a spine is one all the same.
 NAMELESS = """[defaults]
 bandwidth = "1 GB/s"
 latency = "10 ns"
@@ -298,7 +298,7 @@ def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None
     assert sum(map(len, cells)) <= rows_count(replay)
     for level in cells:
         assert len({(cell["left"], cell["top"]) for cell in level}) == len(level)
-        # What is left out leaves no gap.
+        # Cells that are left out leave no gap.
         columns = {math.floor(cell["left"]) for cell in level}
         assert columns == set(range(len(columns)))
 

@@ -1,4 +1,4 @@
-"""The HTML report: whole, self-contained, the same each time."""
+"""Tests the HTML report: whole, self-contained, the same each time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def written(
 
 
 class Sources(HTMLParser):
-    """What a page would fetch, and the headings and cells that it shows."""
+    """Collects the addresses that a page would fetch, and the headings and cells that it shows."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""What choices are worth on the examples' days: texts say what is stored, and the model plays it.
+"""Tests choices on the examples' days: texts say the stored numbers, the model plays them.
 
-All seeds take minutes. One of them is played here, and must come to what is stored to twelve
-digits; the texts must be the means of what is stored.
+All seeds take minutes. One of them is played here, and must come to the stored numbers to twelve
+digits. The texts must be the means of the stored numbers.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_what_is_stored_is_of_the_example_as_it_is(name: str) -> None:
 
 
 def came_to(name: str, variant: str, seed: int, jobs: int | None = None) -> dict[str, float]:
-    """What is stored of a run, played anew."""
+    """Plays the stored numbers of a run anew."""
     settings: dict[str, object] = {"seed": seed, "jobs.generate.seed": seed}
     if jobs is not None:
         settings["jobs.generate.count"] = jobs

@@ -1,4 +1,4 @@
-"""The study of Blink: complete, and near to what the paper's numbers allow."""
+"""Tests that Blink's study is complete, and near to the results that its numbers allow."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def test_a_class_has_one_form_whatever_its_numbering() -> None:
         assert sorted(form) == sorted(pairs)
 
 
-# Bands around what the model gives, for the geometric means over the 46 classes: against NCCL
-# of Blink's time the published mean is 2 for both.
+# These are bands around the model's results, for the geometric means over the 46 classes. Against
+# NCCL of Blink's time the published mean is 2 for both.
 @pytest.mark.parametrize(
     ("collective", "classic", "recent"),
     [("broadcast", (1.4, 2.0), (1.0, 1.15)), ("all-reduce", (2.0, 2.5), (1.3, 1.6))],

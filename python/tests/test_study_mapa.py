@@ -1,4 +1,4 @@
-"""The study of MAPA: complete, and in step with what the paper's numbers allow."""
+"""Tests that MAPA's study is complete, and in step with what its numbers allow."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_the_documentation_shows_what_the_study_gives() -> None:
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a line of a Markdown table."""
+    """Returns the cells of a line of a Markdown table."""
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
@@ -351,7 +351,7 @@ def test_the_brief_figures_are_the_benchmark_s() -> None:
 
 
 def in_unit(cell: str, unit: str) -> float:
-    """The number of a cell such as `0.21 µs`."""
+    """Returns the number of a cell such as `0.21 µs`."""
     number, said = cell.split()
     assert said == unit
     return float(number)

@@ -172,7 +172,7 @@ def test_the_numbers_of_figures_8_and_9_are_all_that_are_printed() -> None:
 
 
 def over_default(times: dict[tuple[str, int, int], float]) -> Measured:
-    """Jobs on the fat-tree that take a second at one GPU per node, and so long at others."""
+    """Returns jobs that take a second at one GPU per node, and the given times at others."""
     jobs = {(name, ranks) for name, ranks, _ in times}
     settings = {Setting("fat-tree"): dict.fromkeys(jobs, 1.0)}
     for (name, ranks, gpus), seconds in times.items():
@@ -184,7 +184,7 @@ def test_a_loss_in_proportion_to_the_bandwidth_refutes() -> None:
     words = "Their loss is less than proportional"
     assert holds(over_default({("stencil4d", 64, 2): 1.8, ("stencil4d", 64, 8): 7.0}), words)
     assert holds(over_default({("stencil4d", 64, 2): 1.9}), words) is False
-    # What sends nothing over the network does not count.
+    # An application that sends nothing over the network does not count.
     assert holds(over_default({("subcomm3d", 64, 8): 0.1}), words) is None
 
 
@@ -204,7 +204,7 @@ def test_findings_on_jobs_that_use_no_network_are_empty() -> None:
 
 
 def least(factors: dict[tuple[str, int, int], float]) -> Measured:
-    """Jobs whose least bandwidth is so much, by application, processes and GPUs per node."""
+    """Returns jobs with a given least bandwidth, by application, processes and GPUs per node."""
     jobs = {(name, ranks) for name, ranks, _ in factors}
     times = {Setting("fat-tree"): dict.fromkeys(jobs, 1.0)}
     for (name, ranks, gpus), factor in factors.items():

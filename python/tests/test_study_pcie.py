@@ -1,4 +1,4 @@
-"""The study of PCIe scheduling: complete, and what its page says."""
+"""Tests that the study of PCIe scheduling is complete, and tests the sentences of its page."""
 
 from __future__ import annotations
 
@@ -140,14 +140,14 @@ def test_what_the_page_says_of_kernels_is_in_its_table() -> None:
 
 
 def rows_of(page: str, title: str) -> list[list[str]]:
-    """The cells of a page's table."""
+    """Returns the cells of a page's table."""
     part = page.partition(f"**{title}**\n\n")[2].partition("\n\n")[0]
     return [line.strip("|").split("|") for line in part.splitlines()[2:]]
 
 
 @pytest.fixture(scope="module")
 def shares() -> dict[Server, float]:
-    """What the study fitted, as the page has it."""
+    """Returns the shares that the study fitted, as the page has them."""
     [first, *_] = rows_of(PAGE.read_text("utf-8"), "Slower than alone, published and predicted")
     return {
         server: float(cell.strip(" %")) / 100
@@ -165,7 +165,7 @@ def test_eight_tasks_are_as_on_the_page_with_the_mean_that_was_fitted(
     wanted = published()["contention"]
     for mean_of_din in cells["DeepInterest, mean of its mixes (fitted)"]:
         assert mean_of_din == pytest.approx(wanted["din"] / 100, abs=0.002)
-    # What the page's verdict rests on: far below what was measured, and below any task's bound.
+    # The page's verdict rests on this: far below the measured loss, and below any task's bound.
     beside = cells["DeepInterest beside seven ResNet-50s"]
     limits = [row[4] for row in asked.rows]
     for loss, limit in zip(beside, limits, strict=True):

@@ -1,4 +1,4 @@
-"""Fig. 3 of the network study: its mixes fit the text, and its times come out again."""
+"""Tests Fig. 3 of the network study: its mixes fit the text, and its times come out again."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""The study of MGPU-TSM's package: complete, and what its page says."""
+"""Tests that the study of MGPU-TSM's package is complete, and tests the sentences of its page."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from linkwright.gpu import Floorplan
 
+from linkwright.gpu import Floorplan
 from linkwright.studies.thermal import sections
 from linkwright.studies.thermal.packages import HOTSPOT, changed, the_package
 from linkwright.studies.thermal.published import published

@@ -1,4 +1,4 @@
-"""The study of training: which rows it calibrates on, and what its page says."""
+"""Tests the study of training: which rows it calibrates on, and the sentences of its page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from linkwright.studies.training.workloads import gpus_of, machine
 from linkwright.training import training_terms
 
 ROOT = Path(__file__).resolve().parents[2]
-# A family of which nothing is known.
+# This describes a family without known terms.
 EVERY = "{ kernels = [1, 1], times = [1, 1] }"
 SMALL = [row for row in published_epochs() if row.table == "2.4" and row.network != "LSTM"]
 
@@ -44,7 +44,7 @@ def test_what_was_fitted_is_named_and_stands_in_the_terms() -> None:
         table = terms
         for part in name.split("."):
             table = table[part]
-    # What the host costs today was measured on none that is anybody's.
+    # Today's costs of the host were measured on no row that is anybody's.
     assert not [name for name in terms["fitted"] if "pytorch" in name]
 
 

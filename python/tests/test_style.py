@@ -45,7 +45,7 @@ so many words of which none counts
 
 
 def found(tmp_path: Path, name: str, text: str) -> list[tuple[int, str]]:
-    """The habits of a text, by line."""
+    """Returns the habits of a text, by line."""
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     return sorted(

@@ -1,4 +1,4 @@
-"""Summaries and speed-ups."""
+"""Tests summaries and speed-ups."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def sweep(folder: Path, count: int = 10, **more: object) -> Sweep:
 
 
 def expected(count: int) -> list[dict[str, object]]:
-    """What those runs give."""
+    """Returns the results of those runs."""
     return [{"pair": [number, number / 7], "number": number} for number in range(count)]
 
 
@@ -83,7 +83,7 @@ def is_alive(process: int) -> bool:
 
 
 def wait_until(there: Callable[[], bool]) -> None:
-    """Waits for something to be so; what never is so ends the test, and not the waiting."""
+    """Waits for something to be so. If it never is, the test ends, and not only the waiting."""
     for _ in range(12_000):
         if there():
             return
@@ -321,7 +321,7 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
     os.killpg(process.pid, signal.SIGCONT)
     process.wait()
     wait_until(lambda: not any(map(is_alive, workers)))
-    # What was under way may end; between here and there a worker may have begun one more.
+    # Runs under way may end; between here and there a worker may have begun one more.
     assert sum(performed(tmp_path).values()) <= started + len(workers)
     assert process.stderr is not None
     said = process.stderr.read().decode()
@@ -523,7 +523,7 @@ def test_a_checkpoint_without_room_ends_the_sweep_and_goes_on_later(
 
 
 def nan() -> float:
-    """What JSON cannot hold."""
+    """Returns a number that JSON cannot hold."""
     return float("nan")
 
 

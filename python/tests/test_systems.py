@@ -1,4 +1,4 @@
-"""`System`: each way to make one, what it tells of itself, and what is refused."""
+"""Tests `System`: each way to make one, its facts about itself, and the inputs that it refuses."""
 
 from __future__ import annotations
 

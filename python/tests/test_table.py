@@ -1,4 +1,4 @@
-"""Tables cross to Python through the Arrow C stream with types, units and nulls."""
+"""Tests that tables cross to Python through the Arrow C stream with types, units and nulls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The heat of packages: against scipy, as a run, and from the shell."""
+"""Tests the heat of packages: against scipy, as a run, and from the shell."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import linkwright as run
-from linkwright.gpu import Floorplan, read_floorplan, steady_heat
 from scipy.sparse import coo_array  # type: ignore[import-untyped]
 from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]
 
 from linkwright.errors import FileError, InputError, SimulationError
+from linkwright.gpu import Floorplan, read_floorplan, steady_heat
 from linkwright.scenario import write_run
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mgpu-tsm-package.toml"
@@ -39,7 +39,7 @@ def plan() -> Floorplan:
 
 
 def by_scipy() -> np.ndarray:
-    """The temperatures over the air, layer by layer, from matrices of their own."""
+    """Computes the temperatures over the air, layer by layer, from matrices of their own."""
     shape = (len(LAYERS), CELLS, CELLS)
     conductivity = np.empty(shape)
     heat = np.zeros(shape)

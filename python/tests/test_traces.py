@@ -33,7 +33,7 @@ def write(program: Program, folder: Path) -> Program:
 
 
 def seen(program: Program, rank: int) -> list[tuple[Any, ...]]:
-    """What a rank does, without how it waits: computations in a row are one."""
+    """Returns the operations of a rank, without how it waits: computations in a row are one."""
     fields = ["kind", "collective", "peer", "tag", "size", "in_loop"]
     found: list[tuple[Any, ...]] = []
     for row in rows(program, rank):

@@ -1,4 +1,4 @@
-"""Steps of training: what `train` answers, in Python and in the shell."""
+"""Tests steps of training: the answers of `train`, in Python and in the shell."""
 
 from __future__ import annotations
 

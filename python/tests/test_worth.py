@@ -1,4 +1,4 @@
-"""What each choice is worth: variants and choices alone on several seeds, with intervals."""
+"""Tests the worth of each choice: variants and choices alone on several seeds, with intervals."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_the_answer_comes_first_with_its_interval(
     assert {"as-written", "default"} <= {
         event["args"]["name"] for event in events if event["name"] == "process_name"
     }
-    # What was kept is not played again, and says the same.
+    # A kept run is not played again, and says the same.
     lines = all_runs.read_text().splitlines()
     assert kept.read_text().splitlines() == lines
     assert len(lines) == 16

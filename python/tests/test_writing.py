@@ -188,7 +188,7 @@ with writing.staged(Path(sys.argv[1])) as (aside, _):
         (aside / "a").touch()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     dies(code, out)
-    # What the versions before this one left there.
+    # The versions before this one left such a folder there.
     (out / ".part-k3_x9abc").mkdir()
     assert len(list(out.glob(".part-*"))) == 2
     with staged(out) as (aside, written):
@@ -317,7 +317,7 @@ def test_a_run_that_is_ended_while_it_writes_leaves_nothing_for_good(
 
 
 def test_sigterm_ends_a_command_as_ctrl_c_does(tmp_path: Path) -> None:
-    # A pipe that nobody fills: what reads it waits, and says so by opening it.
+    # Nobody fills this pipe. Its reader waits, and shows that by opening it.
     edges = tmp_path / "edges"
     os.mkfifo(edges)
     for sent, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):

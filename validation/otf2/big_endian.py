@@ -20,7 +20,7 @@ END_OF_FILE = 2
 
 
 class Swap:
-    """A file, read in one byte order and written in the other."""
+    """Reads a file in one byte order and writes it in the other."""
 
     def __init__(self, data):
         self.data, self.at, self.out = data, 0, bytearray()
@@ -101,7 +101,7 @@ class Swap:
 
 
 def main(source, target):
-    """Rewrites an archive's files."""
+    """Writes an archive's files anew in the other byte order."""
     for path in Path(source).rglob("*.*"):
         swap = Swap(path.read_bytes())
         if path.suffix == ".otf2":

@@ -1,6 +1,6 @@
 """Lists what the package `otf2` reads from an archive, to compare the reader of Linkwright with.
 
-Usage: python dump.py ANCHOR.otf2 > LISTING, with the package `otf2` of PyPI (3.2) installed.
+Call it as python dump.py ANCHOR.otf2 > LISTING, with the package `otf2` of PyPI (3.2) installed.
 
 One line for each definition and event, with global ids. An event's line starts with its time on
 its location's own clock and on the common one. The listings beside this file are this program's
@@ -25,12 +25,12 @@ COMM_LOCATIONS, COMM_SELF = 4, 6
 
 
 def plain(field):
-    """A field as Python's own number or text."""
+    """Returns a field as Python's own number or text."""
     return getattr(field, "value", field)
 
 
 def definitions(handle):
-    """Every definition's fields, by kind."""
+    """Returns every definition's fields, by kind."""
     found = {kind: [] for kind in DEFINITIONS}
     kept = []  # the library does not keep the callbacks alive
     callbacks = otf2.GlobalDefReaderCallbacks_New()
@@ -49,7 +49,7 @@ def definitions(handle):
 
 
 def events(handle, location, corrected):
-    """Every event of a location: time, kind and fields."""
+    """Returns every event of a location: time, kind and fields."""
     found = []
     kept = []  # the library does not keep the callbacks alive
     callbacks = otf2.EvtReaderCallbacks_New()
@@ -71,7 +71,7 @@ def events(handle, location, corrected):
 
 
 def members(groups, group):
-    """A group's members, as ranks of its paradigm's locations."""
+    """Returns a group's members, as ranks of its paradigm's locations."""
     _, _, kind, _, _, ranks = groups[group]
     if kind == COMM_SELF:
         return "itself"

@@ -1,12 +1,13 @@
 """Writes the small archive beside this file, with what that of the stencil lacks.
 
-Usage: python write.py FOLDER, with the package `otf2` of PyPI (3.2) installed.
+Call it as python write.py FOLDER, with the package `otf2` of PyPI (3.2) installed.
 
-Four ranks on two inter-connected halves, one with a second thread: clocks that drift apart,
-dense, sparse and no mapping tables, a communicator of some ranks in another order, an
-inter-communicator, non-blocking messages and collectives, tests, cancellations and matched
-probes, parameters, attributes, records with long lengths, the largest numbers, a region that
-is never left and one that is never entered. Every message is received but those between the halves.
+The archive has four ranks on two inter-connected halves, one with a second thread. It has clocks
+that drift apart, and dense, sparse and no mapping tables. It has a communicator of some ranks in
+another order, and an inter-communicator. It has non-blocking messages and collectives, tests,
+cancellations and matched probes. It has parameters, attributes, records with long lengths, and the
+largest numbers. It has a region that is never left and one that is never entered. Every message is
+received but those between the halves.
 """
 
 import sys
@@ -38,7 +39,7 @@ WORLD, SOME_RANKS, SELF, BETWEEN = 0, 260, 1, 65536
 
 
 def id_of(region):
-    """The global id of a region's name."""
+    """Returns the global id of a region's name."""
     return REGIONS[region][0]
 
 
@@ -48,7 +49,7 @@ def pre_flush(_user_data, _file_type, _location, _caller_data, _final):
 
 
 class Rank:
-    """The events of one location, with its own ids and its own clock."""
+    """Writes the events of one location, with its own ids and its own clock."""
 
     def __init__(self, archive, location, start, tables):
         self.writer = otf2.Archive_GetEvtWriter(archive, location)
@@ -57,7 +58,7 @@ class Rank:
         self.tables = tables
 
     def local(self, kind, global_id):
-        """The id that this location's files use for a global one."""
+        """Returns the id that this location's files use for a global one."""
         table = self.tables.get(kind, {})
         return next((local for local, known in table.items() if known == global_id), global_id)
 
@@ -75,7 +76,7 @@ class Rank:
         self.record("Leave", self.local("region", id_of(region)), **options)
 
     def comm(self, global_id):
-        """The location's own id of a communicator."""
+        """Returns the location's own id of a communicator."""
         return self.local("comm", global_id)
 
 

@@ -1,4 +1,4 @@
-//! Handles the completion of an operation, a rank or a collective.
+//! Passes on the completion of an operation, a rank or a collective.
 
 use crate::network::Transport;
 use crate::program::lowering::Lowering;

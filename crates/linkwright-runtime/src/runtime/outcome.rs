@@ -48,8 +48,8 @@ pub struct RankOutcome {
     /// How long at least one of its sends, receives or collectives was under way.
     pub communicating: Picoseconds,
     /// Says how long it communicated without computing: overlap did not hide this time. With
-    /// `computing` this makes up the time from the job's start to the rank's end, because a rank
-    /// that does not compute waits for a message.
+    /// `computing` this makes up the time from the job's start to the rank's end. A rank that does
+    /// not compute waits for a message.
     pub exposed_communication: Picoseconds,
     /// Counts messages sent, collectives' included, control messages not.
     pub messages: u64,

@@ -1,7 +1,7 @@
 //! Who made a device, and as what: the ids that its bus or its processor tells.
 //!
-//! What it represents: the ids of the PCI ID Repository, and of a CPU those of its CPUID. What it
-//! leaves out: what a product is called, which is the device's model, and what the ids mean.
+//! A device has the ids of the PCI ID Repository, and a CPU those of its CPUID. The model leaves
+//! out the name of a product, which is the device's model, and the meaning of the ids.
 
 use serde::Serialize;
 
@@ -11,14 +11,15 @@ use crate::system::kinds::DeviceKind;
 /// The longest vendor of a CPU: CPUID has twelve characters.
 const MOST_CPU_VENDOR: usize = 12;
 
-/// What is known of a device's make; nothing by default.
+/// Holds the known facts of a device's make; nothing by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Identity {
-    /// Its vendor: a PCI vendor id in four hexadecimal digits, `10de`; of a CPU its CPUID vendor,
-    /// `GenuineIntel`.
+    /// Gives its vendor: a PCI vendor id in four hexadecimal digits, `10de`; for a CPU its CPUID
+    /// vendor, `GenuineIntel`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor_id: Option<String>,
-    /// What its vendor numbers it: a PCI device id, `20b0`; of a CPU its family and model, `6:143`.
+    /// Gives its vendor's number for it: a PCI device id, `20b0`; for a CPU its family and model,
+    /// `6:143`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_id: Option<String>,
     /// Whose board it is on, and which: the PCI ids of its subsystem.
@@ -27,7 +28,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// That of a device of which only the vendor is known.
+    /// Makes the identity of a device if only its vendor is known.
     #[must_use]
     pub fn of_vendor(vendor_id: &str) -> Self {
         Self { vendor_id: Some(vendor_id.to_owned()), ..Self::default() }
@@ -57,7 +58,7 @@ pub fn device_id(kind: DeviceKind, text: &str) -> Option<String> {
     (number(family).is_some() && number(model).is_some()).then(|| text.to_owned())
 }
 
-/// Four hexadecimal digits, in lower case.
+/// Returns four hexadecimal digits, in lower case.
 fn hexadecimal(text: &str) -> Option<String> {
     let sound = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     sound.then(|| text.to_ascii_lowercase())

@@ -1,5 +1,6 @@
-//! The kinds of device and link, and what is known of each link kind: its peak and latency by
-//! data sheets, and what long transfers are measured to reach of that peak.
+//! Names the kinds of device and link, and holds the facts of each link kind. These are its peak
+//! and latency by data sheets, and the share of that peak that long transfers are measured to
+//! reach.
 //!
 //! Bandwidths are those of one link in one direction as the vendor states them; for PCIe
 //! that is 16 lanes after line coding. Latencies are the one-way time of the wire and its
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Bandwidth, Picoseconds};
 
-/// What a device is.
+/// Says of what kind a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
@@ -18,16 +19,16 @@ pub enum DeviceKind {
     Gpu,
     /// A CPU socket (or a NUMA node where the firmware splits a socket).
     Cpu,
-    /// A PCIe host bridge: the root of one PCIe tree inside a socket.
+    /// Is a PCIe host bridge: the root of one PCIe tree inside a socket.
     HostBridge,
-    /// A PCIe switch.
+    /// Is a PCIe switch.
     PcieSwitch,
-    /// An NVLink switch.
+    /// Is an NVLink switch.
     #[serde(rename = "nvswitch")]
     NvSwitch,
-    /// A network interface.
+    /// Is a network interface.
     Nic,
-    /// A switch of the network between servers.
+    /// Is a switch of the network between servers.
     NetworkSwitch,
     /// It is a switch between GPUs and a memory that they share.
     MemorySwitch,
@@ -36,7 +37,7 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// Every kind, in the order in which machines list their devices.
+    /// Lists every kind, in the order in which machines list their devices.
     pub const ALL: [Self; 9] = [
         Self::Gpu,
         Self::Cpu,
@@ -49,7 +50,7 @@ impl DeviceKind {
         Self::Memory,
     ];
 
-    /// The kind's name in files.
+    /// Gives the kind's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,57 +79,57 @@ impl DeviceKind {
     }
 }
 
-/// What a link is.
+/// Says of what kind a link is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
-    /// NVLink of Pascal.
+    /// Is NVLink of Pascal.
     Nvlink1,
-    /// NVLink of Volta.
+    /// Is NVLink of Volta.
     Nvlink2,
-    /// NVLink of Ampere.
+    /// Is NVLink of Ampere.
     Nvlink3,
-    /// NVLink of Hopper.
+    /// Is NVLink of Hopper.
     Nvlink4,
-    /// NVLink of Blackwell.
+    /// Is NVLink of Blackwell.
     Nvlink5,
-    /// NVLink between the chips of a superchip: a Grace CPU and its GPUs.
+    /// Is NVLink between the chips of a superchip: a Grace CPU and its GPUs.
     NvlinkC2c,
-    /// AMD Infinity Fabric between GPUs of the MI200 series.
+    /// Is AMD Infinity Fabric between GPUs of the MI200 series.
     Xgmi,
-    /// AMD Infinity Fabric between GPUs up to the MI100.
+    /// Is AMD Infinity Fabric between GPUs up to the MI100.
     XgmiMi100,
-    /// AMD Infinity Fabric between GPUs of the MI300 series.
+    /// Is AMD Infinity Fabric between GPUs of the MI300 series.
     XgmiMi300,
-    /// AMD Infinity Fabric between GPUs of the MI350 series.
+    /// Is AMD Infinity Fabric between GPUs of the MI350 series.
     XgmiMi350,
     /// A link of its own between two GPUs of an abstract server, whatever it is made of.
     Direct,
-    /// PCIe 1, 16 lanes.
+    /// Is PCIe 1, 16 lanes.
     Pcie1,
-    /// PCIe 2, 16 lanes.
+    /// Is PCIe 2, 16 lanes.
     Pcie2,
-    /// PCIe 3, 16 lanes.
+    /// Is PCIe 3, 16 lanes.
     Pcie3,
-    /// PCIe 4, 16 lanes.
+    /// Is PCIe 4, 16 lanes.
     Pcie4,
-    /// PCIe 5, 16 lanes.
+    /// Is PCIe 5, 16 lanes.
     Pcie5,
-    /// PCIe 6, 16 lanes.
+    /// Is PCIe 6, 16 lanes.
     Pcie6,
-    /// Intel `QuickPath` between sockets.
+    /// Is Intel `QuickPath` between sockets.
     Qpi,
-    /// Intel Ultra Path between sockets.
+    /// Is Intel Ultra Path between sockets.
     Upi,
-    /// IBM X-Bus between sockets.
+    /// Is IBM X-Bus between sockets.
     Xbus,
-    /// AMD Infinity Fabric between sockets.
+    /// Is AMD Infinity Fabric between sockets.
     InfinityFabric,
-    /// The fabric inside a socket, between its cores, memory and host bridges.
+    /// Is the fabric inside a socket, between its cores, memory and host bridges.
     OnDie,
-    /// InfiniBand.
+    /// Is InfiniBand.
     Infiniband,
-    /// Ethernet.
+    /// Is Ethernet.
     Ethernet,
 }
 
@@ -136,17 +137,17 @@ pub enum LinkKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
-    /// Whole messages, one after another: a message costs one event, not one per packet.
+    /// Carries whole messages, one after another: a message costs one event, not one per packet.
     Pipe,
     /// Packets, which those of other messages may come between.
     Packets,
 }
 
 impl Discipline {
-    /// Every discipline.
+    /// Lists every discipline.
     pub const ALL: [Self; 2] = [Self::Pipe, Self::Packets];
 
-    /// The discipline's name in files.
+    /// Returns the discipline's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -156,12 +157,12 @@ impl Discipline {
     }
 }
 
-/// What a data sheet says of one link kind.
+/// Holds a data sheet's facts of one link kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataSheet {
-    /// The kind's name in files.
+    /// Gives the kind's name in files.
     pub name: &'static str,
-    /// One link, one direction.
+    /// Gives the bandwidth of one link in one direction.
     pub bandwidth: Bandwidth,
     /// One-way latency of the wire and its two ends.
     pub latency: Picoseconds,
@@ -169,10 +170,10 @@ pub struct DataSheet {
     pub source: &'static str,
 }
 
-/// What long transfers reach of the peak of one link kind.
+/// Says which share of the peak of one link kind long transfers reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReachedShare {
-    /// Above 0 and at most 1.
+    /// Lies above 0 and is at most 1.
     pub share: f64,
     /// The measurement, or what is assumed for want of one.
     pub source: &'static str,
@@ -195,7 +196,7 @@ const fn sheet(
 linkwright_ground::named_by_all!(LinkKind, "link kind");
 
 impl LinkKind {
-    /// Every kind.
+    /// Lists every kind.
     pub const ALL: [Self; 24] = [
         Self::Nvlink1,
         Self::Nvlink2,
@@ -223,7 +224,7 @@ impl LinkKind {
         Self::Ethernet,
     ];
 
-    /// The data-sheet values of one link of this kind.
+    /// Returns the data-sheet values of one link of this kind.
     #[must_use]
     pub const fn data_sheet(self) -> DataSheet {
         match self {
@@ -254,14 +255,15 @@ impl LinkKind {
         }
     }
 
-    /// The kind's name in files.
+    /// Gives the kind's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.data_sheet().name
     }
 
-    /// What long transfers reach of its peak, with the measurement that says so. (The links of a
-    /// [`Fabric`](super::Fabric) are no such links: what its file says of them is what they carry.)
+    /// Returns the share of its peak that long transfers reach, with the measurement that says so.
+    /// (The links of a [`Fabric`](super::Fabric) are no such links: they carry the bandwidth that
+    /// its file says.)
     #[must_use]
     pub const fn reached(self) -> ReachedShare {
         let (share, source) = match self {
@@ -293,7 +295,7 @@ impl LinkKind {
         ReachedShare { share, source }
     }
 
-    /// What long transfers reach of its peak, above 0 and at most 1.
+    /// Returns the share of its peak that long transfers reach, above 0 and at most 1.
     #[must_use]
     pub const fn reached_share(self) -> f64 {
         self.reached().share
@@ -325,9 +327,9 @@ impl LinkKind {
         ReachedShare { share, source }
     }
 
-    /// What long reductions and multicasts inside the NVSwitches of this kind of link reach of its
-    /// peak at each GPU; None where they cannot reduce: NVLink SHARP came with the third generation
-    /// of NVSwitch, on Hopper's NVLink 4.
+    /// Returns the share of its peak at each GPU that long reductions and multicasts inside the
+    /// NVSwitches of this kind of link reach. None where they cannot reduce: NVLink SHARP came with
+    /// the third generation of NVSwitch, on Hopper's NVLink 4.
     #[must_use]
     pub const fn reached_in_switch(self) -> Option<ReachedShare> {
         let (efficiency, source) = match self {
@@ -341,10 +343,10 @@ impl LinkKind {
     /// How channels of this kind may carry messages; first how they do where nothing is said.
     ///
     /// A link between GPUs is held by the few that it joins, whose copies mostly follow one
-    /// another, so that messages as wholes lose little: a [`Discipline::Pipe`], or, where one
-    /// message's packets are to come between another's, [`Discipline::Packets`]. PCIe, what
-    /// leads through sockets and superchips and what joins servers carries packets only: it is
-    /// shared by strangers, and network interfaces pull packets over it. The links of an abstract
+    /// another. So messages as wholes lose little: it is a [`Discipline::Pipe`]. Where one
+    /// message's packets are to come between another's, it can be [`Discipline::Packets`]. Links of
+    /// PCIe, through sockets and superchips, and between servers carry packets only. They are
+    /// shared by strangers, and network interfaces pull packets over them. The links of an abstract
     /// node are pipes only, as the study's are.
     #[must_use]
     pub const fn disciplines(self) -> &'static [Discipline] {
@@ -355,7 +357,7 @@ impl LinkKind {
         }
     }
 
-    /// Whether GPUs speak to each other over it without a host: NVLink or xGMI.
+    /// Says whether GPUs speak to each other over it without a host: NVLink or xGMI.
     #[must_use]
     pub const fn is_gpu_fabric(self) -> bool {
         self.is_nvlink() || self.is_xgmi() || matches!(self, Self::Direct)
@@ -385,8 +387,8 @@ impl LinkKind {
         )
     }
 
-    /// Whether what crosses it goes as transactions of PCIe: PCIe itself, and what leads through and
-    /// between the sockets that its trees hang from.
+    /// Says whether data crosses it as transactions of PCIe. It does on PCIe itself, and on links
+    /// through and between the sockets that its trees hang from.
     #[must_use]
     pub const fn is_host_bus(self) -> bool {
         self.is_pcie()
@@ -403,30 +405,30 @@ impl LinkKind {
     }
 }
 
-/// What a network between servers is made of.
+/// Says of what kind a network between servers is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkKind {
-    /// InfiniBand.
+    /// Is InfiniBand.
     #[default]
     Infiniband,
-    /// Ethernet.
+    /// Is Ethernet.
     Ethernet,
 }
 
 linkwright_ground::named_by_all!(NetworkKind, "kind of network");
 
 impl NetworkKind {
-    /// Both.
+    /// Lists both.
     pub const ALL: [Self; 2] = [Self::Infiniband, Self::Ethernet];
 
-    /// The kind's name in files.
+    /// Gives the kind's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.link_kind().name()
     }
 
-    /// The kind of its links.
+    /// Returns the kind of its links.
     #[must_use]
     pub const fn link_kind(self) -> LinkKind {
         match self {

@@ -1,4 +1,5 @@
-//! Where a device sits in its server: the CPU cores and NUMA nodes near it, and its PCI address.
+//! Says where a device sits in its server: the CPU cores and NUMA nodes near it, and its PCI
+//! address.
 
 use std::fmt;
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::system::import::paste::number;
 
-/// The most cores that a mask may speak of: what Linux can be built for.
+/// Limits the cores that a mask may speak of, to the most that Linux can be built for.
 pub const MOST_CORES: usize = 8192;
 
 /// CPU cores or NUMA nodes: ascending ranges, ends included, as Linux writes them: `0-11,24-35`.
@@ -14,7 +15,7 @@ pub const MOST_CORES: usize = 8192;
 pub struct Affinity(Vec<(u32, u32)>);
 
 impl Affinity {
-    /// One number.
+    /// Holds one number.
     #[must_use]
     pub fn one(number: u32) -> Self {
         Self(vec![(number, number)])
@@ -35,9 +36,9 @@ impl Affinity {
         Some(Self(ranges))
     }
 
-    /// Reads a mask in words of 32 bits as the kernel prints it, `00ff00ff,00000001`, the
-    /// highest word first; `None` where it is no such mask or holds no bit.
-    /// No computer has more than [`MOST_CORES`].
+    /// Reads a mask in words of 32 bits as the kernel prints it, `00ff00ff,00000001`, the highest
+    /// word first. `None` where it is no such mask or holds no bit. No computer has more than
+    /// [`MOST_CORES`].
     #[must_use]
     pub fn parse_mask(mask: &str) -> Option<Self> {
         let mut numbers = Vec::new();
@@ -74,7 +75,7 @@ impl Affinity {
         self.0.iter().map(|(low, high)| (high - low) as usize + 1).sum()
     }
 
-    /// What is in any of them; `None` where there is none.
+    /// Joins the numbers that are in any of them; `None` where there is none.
     #[must_use]
     pub fn union<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut ranges: Vec<(u32, u32)> =
@@ -125,13 +126,13 @@ impl<'de> Deserialize<'de> for Affinity {
     }
 }
 
-/// What is known of a device's place; nothing by default.
+/// Holds the known facts of a device's place; nothing by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Locality {
-    /// The CPU cores near it.
+    /// Lists the CPU cores near it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_affinity: Option<Affinity>,
-    /// The NUMA nodes near it.
+    /// Lists the NUMA nodes near it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numa_affinity: Option<Affinity>,
     /// Its PCI address as Linux writes it: `0000:07:00.0`.

@@ -1,11 +1,12 @@
-//! Systems: the devices of servers, the fabrics between servers, and what joins them.
+//! Describes systems: the devices of servers, the fabrics between servers, and the links that join
+//! them.
 //!
 //! A [`Server`] comes from a [`presets::preset`], from Linkwright's own [`toml_format`], or from an
-//! importer of what people already have ([`mod@import`]). A [`Fabric`] comes from a generator or a
-//! file ([`mod@fabric`]). [`mod@export`] writes what other tools would print of a server. [`gpus`]
-//! says what a GPU is, by model. A view ([`views`]) tells something of either: how the GPUs are
-//! joined, how far apart they are on the host side, whether two servers wire them alike. Drawings
-//! and tables are views, too.
+//! importer of files that people already have ([`mod@import`]). A [`Fabric`] comes from a generator
+//! or a file ([`mod@fabric`]). [`mod@export`] writes the output that other tools would print of a
+//! server. [`gpus`] says what a GPU is, by model. A view ([`views`]) tells something of either.
+//! Views tell how the GPUs are joined, how far apart they are on the host side, and whether two
+//! servers wire them alike. Drawings and tables are views, too.
 
 pub mod adapters;
 pub mod calibration;

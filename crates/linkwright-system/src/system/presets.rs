@@ -1,20 +1,20 @@
-//! Machines that people know by name, written in Linkwright's own format.
+//! Holds machines that people know by name, written in Linkwright's own format.
 //!
-//! Each is one file under `presets/`, with its published source and, where that says less
-//! than a machine needs, the assumptions that fill the gap. What they leave out: storage,
-//! memory, and anything that no GPU's traffic crosses.
+//! Each is one file under `presets/`, with its published source. Where that says less than a
+//! machine needs, assumptions fill the gap. The presets leave out storage, memory, and anything
+//! that no GPU's traffic crosses.
 
 use crate::diagnostic::{Registered, Registry};
 use crate::system::error::SystemError;
 use crate::system::server::Server;
 use crate::system::toml_format;
 
-/// A machine known by name.
+/// Describes a machine known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// The name that [`preset`] takes.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Describes it in one line.
     pub description: &'static str,
     text: &'static str,
 }
@@ -51,7 +51,7 @@ macro_rules! table {
     };
 }
 
-/// Every preset, servers by age first, then shapes from papers and small PCIe machines.
+/// Lists every preset, servers by age first, then shapes from papers and small PCIe machines.
 pub const PRESETS: &[Preset] = table! {
     "dgx1-p100": "NVIDIA DGX-1 with 8 P100: hybrid cube mesh of single NVLinks",
     "dgx1-v100": "NVIDIA DGX-1 with 8 V100: hybrid cube mesh of single and double NVLinks",
@@ -82,7 +82,7 @@ pub const PRESETS: &[Preset] = table! {
     "mgpu-tsm": "the same, and a memory that all share behind a switch: MGPU-TSM",
 };
 
-/// The name of every preset, in the order of [`PRESETS`].
+/// Lists the name of every preset, in the order of [`PRESETS`].
 pub const NAMES: [&str; PRESETS.len()] = {
     let mut names = [""; PRESETS.len()];
     let mut index = 0;
@@ -99,7 +99,7 @@ pub fn servers() -> Registry<Preset> {
     Registry::new("server", &PRESETS.iter().collect::<Vec<_>>())
 }
 
-/// The machine of that name.
+/// Returns the machine of that name.
 ///
 /// # Errors
 /// [`SystemError::UnknownPreset`], which lists the names that exist.
@@ -121,7 +121,7 @@ mod tests {
         NAMES.into_iter().map(|name| preset(name).unwrap())
     }
 
-    /// The GPU fabric links that end at a device.
+    /// Counts the GPU fabric links that end at a device.
     fn fabric_links(machine: &Server, device: DeviceId) -> u32 {
         let ends_here = machine.adjacency()[device].clone();
         let links = ends_here.into_iter().map(|index| &machine.links()[index]);

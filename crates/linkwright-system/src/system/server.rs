@@ -1,8 +1,8 @@
-//! A machine: named devices joined by links.
+//! Describes a machine: named devices joined by links.
 //!
-//! What it represents: the wires of one server (or of several, joined by a network), each
-//! with its kind, count, bandwidth and latency, and what is known of each device. What it leaves
-//! out: clocks, routing tables and the contents of the devices; a GPU's are those of its model.
+//! A machine is the wires of one server, or of several that a network joins. Each wire has its
+//! kind, count, bandwidth and latency, and each device its known facts. The model leaves out
+//! clocks, routing tables and the contents of the devices; a GPU's are those of its model.
 
 mod disciplines;
 
@@ -22,23 +22,23 @@ use crate::system::locality::{Affinity, Locality};
 use crate::system::packet_format::LinkFlits;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// The index of a device in [`Server::devices`].
+/// Gives the index of a device in [`Server::devices`].
 pub type DeviceId = usize;
 
-/// One device.
+/// Describes one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Device {
-    /// Unique within the machine, as people write it: `GPU0`, `mlx5_0`.
+    /// Names it uniquely within the machine, as people write it: `GPU0`, `mlx5_0`.
     pub name: String,
     /// Says what it is.
     pub kind: DeviceKind,
-    /// The product, where known: `V100-SXM2-16GB`.
+    /// Names the product, where known: `V100-SXM2-16GB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Who made it.
+    /// Says who made it.
     #[serde(flatten)]
     pub identity: Identity,
-    /// Where it sits.
+    /// Says where it sits.
     #[serde(flatten)]
     pub locality: Locality,
     /// The memory behind a CPU. A GPU's is that of its model, and stands there alone.
@@ -112,20 +112,20 @@ impl Device {
     }
 }
 
-/// One bundle of equal links between two devices, full duplex.
+/// Describes one bundle of equal links between two devices, full duplex.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Link {
     /// Names one end.
     pub a: DeviceId,
-    /// The other end.
+    /// Gives the other end.
     pub b: DeviceId,
     /// Says what it is.
     pub kind: LinkKind,
     /// How many links the bundle holds, at least one.
     pub count: u32,
-    /// Bandwidth of one of them, in one direction.
+    /// Gives the bandwidth of one of them, in one direction.
     pub bandwidth: Bandwidth,
-    /// One-way latency.
+    /// Gives the one-way latency.
     pub latency: Picoseconds,
     /// How it carries messages, where that is not as its kind and its ends say:
     /// [`Server::discipline`] tells it of any link.
@@ -134,13 +134,15 @@ pub struct Link {
     /// How it carries whole flits, where it does so by a clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flits: Option<LinkFlits>,
-    /// What long copies over the whole bundle were measured to reach in one direction.
+    /// Gives the bandwidth that long copies over the whole bundle were measured to reach in one
+    /// direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Bandwidth>,
 }
 
 impl Link {
-    /// Bandwidth of the whole bundle in one direction; at most [`MAX_BANDWIDTH`] in a machine.
+    /// Returns the bandwidth of the whole bundle in one direction; at most [`MAX_BANDWIDTH`] in a
+    /// machine.
     ///
     /// Sums its links. A bundle that was measured to reach less than copies reach of its kind has
     /// in proportion less. It has as much as a sound one would need to reach the same.
@@ -183,37 +185,37 @@ pub struct HostMemory {
 /// A machine has at most this number of GPUs, and may stand for hundreds of servers.
 pub const MOST_GPUS: usize = 1 << 14;
 
-/// The most bandwidth that one bundle, and all bundles of one GPU together, may have: some
-/// fifty times that of a GPU with 18 NVLinks of Blackwell, and little enough that every sum of
-/// pairs is exact: over the 120 pairs of 16 GPUs in a 64-bit float, over the 8,128 of 128
-/// GPUs in 64 bits.
+/// Limits the bandwidth of one bundle, and of all bundles of one GPU together. It is some fifty
+/// times the bandwidth of a GPU with 18 NVLinks of Blackwell. It is little enough that every sum of
+/// pairs is exact. This holds over the 120 pairs of 16 GPUs in a 64-bit float, and over the 8,128
+/// of 128 GPUs in 64 bits.
 pub const MAX_BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(50_000);
 
 /// Why devices and links do not make a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum ServerError {
-    /// Two devices share a name.
+    /// Refuses two devices that share a name.
     DuplicateDevice(String),
     /// A link names a device that is not listed.
     UnknownDevice(String),
     /// A link joins a device to itself.
     SelfLink(String),
-    /// Two bundles of one kind join the same pair.
+    /// Refuses two bundles of one kind that join the same pair.
     DuplicateLink(String, String, &'static str),
-    /// A bundle without links, or links without bandwidth.
+    /// Refuses a bundle without links, or links without bandwidth.
     EmptyLink(String, String, &'static str),
-    /// A bundle of more bandwidth than [`MAX_BANDWIDTH`].
+    /// Refuses a bundle of more bandwidth than [`MAX_BANDWIDTH`].
     TooWide(String, String),
     /// A bundle that was measured to carry more than it has.
     Faster {
         /// Names one end.
         a: String,
-        /// The other end.
+        /// Gives the other end.
         b: String,
         /// Is the measured bandwidth.
         measured: Bandwidth,
-        /// What the bundle has.
+        /// Gives the bandwidth that the bundle has.
         peak: Bandwidth,
     },
     /// A GPU whose bundles have more bandwidth than [`MAX_BANDWIDTH`] together.
@@ -222,32 +224,32 @@ pub enum ServerError {
     Discipline {
         /// Names one end.
         a: String,
-        /// The other end.
+        /// Gives the other end.
         b: String,
-        /// The link's kind.
+        /// Names the link's kind.
         kind: &'static str,
-        /// What was asked for.
+        /// Names the discipline asked for.
         given: &'static str,
         /// Says what works.
         allowed: String,
     },
     /// Links of one NVSwitch with different disciplines.
     MixedDisciplines {
-        /// The NVSwitch.
+        /// Names the NVSwitch.
         switch: String,
         /// The index of its link that carries packets.
         link: usize,
     },
     /// Links of packets beside others between the same two places.
     ParallelPackets {
-        /// One end.
+        /// Names one end.
         a: String,
-        /// The other end.
+        /// Gives the other end.
         b: String,
-        /// The index of the link.
+        /// Gives the index of the link.
         link: usize,
     },
-    /// No GPU at all.
+    /// Refuses a machine with no GPU at all.
     NoGpu,
     /// The machine has more GPUs than [`MOST_GPUS`].
     TooManyGpus(usize),
@@ -310,7 +312,7 @@ impl Diagnose for ServerError {
     }
 }
 
-/// A server (or several): its devices and links.
+/// Holds a server (or several): its devices and links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Server {
     name: String,
@@ -331,9 +333,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// An abstract server, as the TraceR-CODES study has its nodes (Section V.B): GPUs of which
-    /// each has a link of its own to each other, all of one bandwidth and latency, and which meet
-    /// one network interface without a channel, so that nothing waits between them and it.
+    /// Makes an abstract server, as the TraceR-CODES study has its nodes (Section V.B). Each of its
+    /// GPUs has a link of its own to each other, all of one bandwidth and latency. They meet one
+    /// network interface without a channel, so that nothing waits between them and it.
     ///
     /// The bandwidths of its links may have any sum; it has no views of pairs, whose sums must
     /// be exact.
@@ -369,7 +371,7 @@ impl Server {
         }
     }
 
-    /// Whether GPUs reach their network interface without a channel, as in an abstract server.
+    /// Says whether GPUs reach their network interface without a channel, as in an abstract server.
     #[must_use]
     pub fn nics_meet_gpus(&self) -> bool {
         self.nics_meet_gpus
@@ -410,7 +412,7 @@ impl Server {
         }
     }
 
-    /// The machine's name.
+    /// Returns the machine's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -422,14 +424,14 @@ impl Server {
         &self.source
     }
 
-    /// Says what probably makes the description wrong, and what to do about it. Every answer about
-    /// this machine hangs on that, unlike an assumption, which seldom matters.
+    /// Lists probable faults in the description, with a remedy for each. Every answer about this
+    /// machine hangs on these, unlike on an assumption, which seldom matters.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What an importer had to assume because the source does not say it.
+    /// Lists the assumptions that an importer had to make because the source does not say it.
     #[must_use]
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions
@@ -441,7 +443,7 @@ impl Server {
         &self.devices
     }
 
-    /// Every bundle of links.
+    /// Returns every bundle of links.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
@@ -470,13 +472,13 @@ impl Server {
         &self.gpus
     }
 
-    /// The device of that name.
+    /// Finds the device of that name.
     #[must_use]
     pub fn device(&self, name: &str) -> Option<DeviceId> {
         self.devices.iter().position(|device| device.name == name)
     }
 
-    /// For each device, the indices of its links, in the order of [`Self::links`].
+    /// Lists, for each device, the indices of its links, in the order of [`Self::links`].
     #[must_use]
     pub fn adjacency(&self) -> Vec<Vec<usize>> {
         let mut adjacency = vec![Vec::new(); self.devices.len()];
@@ -518,7 +520,7 @@ impl Server {
         servers
     }
 
-    /// What was measured of it, where it was calibrated.
+    /// Returns its measurements, where it was calibrated.
     #[must_use]
     pub fn calibration(&self) -> Option<&Calibration> {
         self.calibration.as_ref()
@@ -615,7 +617,7 @@ impl Server {
         self.lacks_parts
     }
 
-    /// The same machine under another name.
+    /// Returns the same machine under another name.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {
         self.name = name.to_owned();
@@ -623,7 +625,7 @@ impl Server {
     }
 }
 
-/// Collects devices and links and checks that they make a machine.
+/// Takes in devices and links, and checks that they make a machine.
 #[derive(Debug, Clone, Default)]
 pub struct ServerBuilder {
     name: String,
@@ -635,13 +637,13 @@ pub struct ServerBuilder {
     by_name: BTreeMap<String, DeviceId>,
     /// The ends, lower first, and kind of every bundle.
     joined: BTreeSet<(DeviceId, DeviceId, LinkKind)>,
-    /// Bandwidth of all bundles of each GPU; zero for other devices.
+    /// Sums the bandwidth of all bundles of each GPU; zero for other devices.
     bandwidth: Vec<u64>,
     calibration: Option<Calibration>,
 }
 
 impl ServerBuilder {
-    /// An empty machine of that name and source.
+    /// Makes an empty machine of that name and source.
     #[must_use]
     pub fn new(name: &str, source: &str) -> Self {
         Self { name: name.to_owned(), source: source.to_owned(), ..Self::default() }
@@ -674,7 +676,7 @@ impl ServerBuilder {
         Ok(id)
     }
 
-    /// The id of a device already added.
+    /// Returns the id of a device already added.
     ///
     /// # Errors
     /// [`ServerError::UnknownDevice`] where no device has that name.
@@ -686,7 +688,7 @@ impl ServerBuilder {
     /// Joins two devices by `count` links with the kind's data-sheet values.
     ///
     /// # Errors
-    /// As [`Self::link`].
+    /// Fails as [`Self::link`] does.
     pub fn data_sheet_link(
         &mut self,
         a: DeviceId,
@@ -703,9 +705,9 @@ impl ServerBuilder {
     /// Adds a bundle of links.
     ///
     /// # Errors
-    /// A link to itself, a second bundle of the same kind between the same devices, one
-    /// without links or bandwidth, more bandwidth than [`MAX_BANDWIDTH`], or a discipline that it
-    /// cannot have.
+    /// Refuses a link to itself, and a second bundle of the same kind between the same devices.
+    /// Refuses one without links or bandwidth, and more bandwidth than [`MAX_BANDWIDTH`]. Refuses a
+    /// discipline that it cannot have.
     ///
     /// # Panics
     /// If an end is not an id that this builder gave.
@@ -756,7 +758,7 @@ impl ServerBuilder {
         self.calibration = Some(calibration);
     }
 
-    /// Records what probably makes the description wrong, and what to do about it.
+    /// Records a probable fault in the description, with its remedy.
     pub fn warn(&mut self, warning: impl Into<String>) {
         self.warnings.push(warning.into());
     }
@@ -766,10 +768,11 @@ impl ServerBuilder {
         self.assumptions.push(assumption.into());
     }
 
-    /// The machine.
+    /// Makes the machine.
     ///
     /// # Errors
-    /// [`ServerError::NoGpu`]; links of packets beside parallel ones, or at an NVSwitch with pipes.
+    /// Fails with [`ServerError::NoGpu`]. Refuses links of packets beside parallel ones, or at an
+    /// NVSwitch with pipes.
     pub fn build(self) -> Result<Server, ServerError> {
         disciplines::check(&self.devices, &self.links)?;
         let is_gpu = |id: &DeviceId| self.devices[*id].kind == DeviceKind::Gpu;

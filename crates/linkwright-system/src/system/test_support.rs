@@ -20,12 +20,12 @@ pub(super) use texts::{
     census, damaged, example, quirk, relation,
 };
 
-/// A preset by itself.
+/// Makes a system of one preset by itself.
 pub fn alone(name: &str) -> System {
     System::of_server(Arc::new(preset(name).unwrap()))
 }
 
-/// So many of a preset on one switch, whose links have 600 ns.
+/// Puts `servers` servers of a preset on one switch, whose links have 600 ns.
 pub fn on_one_switch(name: &str, servers: u32, gigabits: u64) -> System {
     let rows = [(Arc::new(preset(name).unwrap()), servers)];
     let bandwidth = Bandwidth(gigabits * 125_000_000);

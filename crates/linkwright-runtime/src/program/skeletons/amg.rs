@@ -22,7 +22,7 @@ use crate::units::{Bytes, Picoseconds};
 /// Sparse matrices are limited by memory, and coarse levels by latency, so that a GPU gains less
 /// than on a stencil. The factor takes a share of about 20 % to the middle of 25 to 65 %. The
 /// message is so small that the interface of a single GPU has nothing to choose, as Section VI.C
-/// has it, with the same share.
+/// has it. The share stays the same.
 pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "a V-cycle of multigrid: halos of shrinking size, all-reduces",

@@ -2,12 +2,12 @@
 //!
 //! A skeleton writes the sends, receives and computations of every rank of an application in one
 //! iteration of its main loop. The loop is marked as the body for the runtime to repeat. The six of
-//! [`APPLICATIONS`] are those of Bhowmik et al., "A Simulation Study of Hardware Parameters for
-//! Future GPU-based HPC Platforms" (IPCCC 2021), Section V.A. They were made for 32 to 512
-//! processes.
+//! [`APPLICATIONS`] were made for 32 to 512 processes. Their source is Bhowmik et al., "A
+//! Simulation Study of Hardware Parameters for Future GPU-based HPC Platforms" (IPCCC 2021),
+//! Section V.A.
 //!
-//! **Scaling.** All scale weakly. A rank's own work and its messages stay the same for any number
-//! of ranks. Only neighbours, tree depths and pipelines grow.
+//! **Scaling.** All scale weakly. A rank's own work is the same for any number of ranks, and so are
+//! its messages. Only neighbours, tree depths and pipelines grow.
 //!
 //! **What the numbers are.** The paper names no message sizes or times. Those here are chosen to
 //! match the paper on 32 processes with one GPU a node and links of 11.9 GB/s. The shares of

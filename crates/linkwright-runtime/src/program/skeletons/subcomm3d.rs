@@ -43,8 +43,8 @@ const LONGEST_LINE: u32 = 16;
 pub struct Subcomm3d {
     /// Holds the sides of the grid along x, y and z; [`default_sides`] where absent.
     pub sides: Option<[u32; 3]>,
-    /// Counts the bytes that each rank sends to each other rank of its line along x, 0 B for no
-    /// all-to-all along it; 128 KiB by default.
+    /// Counts the bytes that each rank sends to each other rank of its line along x; 128 KiB by
+    /// default. With 0 B there is no all-to-all along it.
     pub message_x: Bytes,
     /// Counts the same along y; 0 B by default.
     pub message_y: Bytes,

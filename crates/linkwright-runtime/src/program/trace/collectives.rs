@@ -2,9 +2,8 @@
 //!
 //! OTF2 does not say what a collective's two sizes mean. Score-P, whose archives these mostly are,
 //! counts the bytes between a rank and each of its peers, itself among them. The sources are its
-//! MPI adapter's code, and TraceR's reader, which divides by the ranks again. *N* ranks and an
-//! operation of *n* bytes, in the sense of [`Operation::Collective`](crate::program::Operation),
-//! give:
+//! MPI adapter's code, and TraceR's reader, which divides by the ranks again. For *N* ranks and an
+//! operation of *n* bytes, in the sense of [`Operation::Collective`](crate::program::Operation):
 //!
 //! | collective | sent | received |
 //! | --- | --- | --- |

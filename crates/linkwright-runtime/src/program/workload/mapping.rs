@@ -1,9 +1,9 @@
 //! Which GPU each rank of each job gets.
 //!
-//! A mapping file is text. It has one line for each rank, with the index of its GPU: first all
-//! ranks of the first job, then those of the second, and so on. A `#` starts a comment; empty lines
-//! count for nothing. The GPU's index is its node times the GPUs of a node, plus its place in the
-//! node.
+//! A mapping file is text. It has one line for each rank, with the index of its GPU. All ranks of
+//! the first job come first, then those of the second, and so on. A `#` starts a comment; empty
+//! lines count for nothing. The GPU's index is its node times the GPUs of a node, plus its place in
+//! the node.
 //!
 //! ```text
 //! # job 0: stencil4d on 2

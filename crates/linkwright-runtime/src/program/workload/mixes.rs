@@ -97,11 +97,11 @@ const MOST_PROCESSES: u64 = 1 << 32;
 /// Draws mixes that obey the rules, from a seed.
 ///
 /// The jobs that must appear are dealt first, the largest first, each to a random mix that still
-/// has room for it. Then every mix is filled as the paper does it: an application and a size that
-/// still fits, each by chance, until the sum is reached. At last the jobs of each mix are put into
-/// a random order. Because each size divides the next, the room left in a mix is always a multiple
-/// of the size being dealt. So everything that fits in sum fits. Neither step can fail or repeat:
-/// there is no rejection.
+/// has room for it. Then every mix is filled as the paper does it. It gets an application and a
+/// size that still fits, each by chance, until the sum is reached. At last the jobs of each mix are
+/// put into a random order. Because each size divides the next, the room left in a mix is always a
+/// multiple of the size being dealt. So everything that fits in sum fits. Neither step can fail or
+/// repeat: there is no rejection.
 ///
 /// # Errors
 /// Rules that no mixes can obey.

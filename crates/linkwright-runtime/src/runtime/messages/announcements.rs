@@ -1,10 +1,10 @@
 //! Large receives that are announced to their sender before it asks.
 //!
 //! Receives can be announced ([`Rendezvous::Receiver`](super::Rendezvous::Receiver)). Then a
-//! receiver without wildcards takes the messages of one sender, tag and context in the order in
-//! which they were sent, whatever the network does in between. So message and receive are paired
-//! when the later of them is called. This costs nothing, as both ends count alike: the `n`th of one
-//! is for the `n`th of the other. An announcement then only has to travel.
+//! receiver without wildcards takes the messages of one sender, tag and context in the order of
+//! their sending. The network cannot change this. So message and receive are paired when the later
+//! of them is called. This costs nothing, as both ends count alike: the `n`th of one is for the
+//! `n`th of the other. An announcement then only has to travel.
 
 use crate::runtime::slab::{NONE, Slab};
 

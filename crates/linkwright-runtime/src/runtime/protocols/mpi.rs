@@ -27,11 +27,11 @@ impl Named for Rendezvous {
 ///
 /// The defaults are those of TraceR. File `examples/conf/fattree.conf` of hpcgroup/TraceR gives
 /// `soft_delay` 200 ns, `copy_per_byte` 0.01 ns, `rdma_delay` 1000 ns and `eager_limit` 64000. Its
-/// `p2p-events.C` charges the first for each send, the second at both ends of an eager message, and
-/// the third before the data of a large one. It sends 16 bytes as a control message: from the
-/// receiver when it posts a large receive, which is [`Rendezvous::Receiver`] here. The default here
-/// is the sender's request, which MPI's libraries send. The delay of the network interface belongs
-/// to the network.
+/// `p2p-events.C` charges the first for each send, and the second at both ends of an eager message.
+/// It charges the third before the data of a large one. It sends 16 bytes as a control message:
+/// from the receiver when it posts a large receive, which is [`Rendezvous::Receiver`] here. The
+/// default here is the sender's request, which MPI's libraries send. The delay of the network
+/// interface belongs to the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MpiProtocol {
     /// Says how long a send occupies its rank's library, before the copy.

@@ -1,49 +1,48 @@
-//! Fat-trees of two and three levels.
+//! Makes fat-trees of two and three levels.
 //!
-//! What it represents: pods of leaf and aggregate switches that are joined all-to-all, and
-//! core switches that join the pods. Where there are fewer pods than a core switch has ports,
-//! cores are consolidated: each takes several parallel links from one aggregate of every pod,
-//! so that no port is bought twice and the bisection is the same. Shape after Leiserson
-//! ("Fat-Trees: Universal Networks for Hardware-Efficient Supercomputing", IEEE ToC 1985) and
-//! the TraceR-CODES study (Section V.B). What it leaves out: several rails and planes.
+//! Pods have leaf and aggregate switches that are joined all-to-all, and core switches join the
+//! pods. Where there are fewer pods than a core switch has ports, cores are consolidated. Each
+//! takes several parallel links from one aggregate of every pod, so that no port is bought twice
+//! and the bisection is the same. The shape is from Leiserson ("Fat-Trees: Universal Networks for
+//! Hardware-Efficient Supercomputing", IEEE ToC 1985) and the TraceR-CODES study (Section V.B). The
+//! model leaves out several rails and planes.
 
 use super::links::{LARGEST_RADIX, LinkRate, numberable, positive, product, refuse};
 use super::{ChannelId, Fabric, FabricError, FabricShape, NodeId, SwitchId};
 
-/// A fat-tree of leaf, aggregate and core switches.
+/// Describes a fat-tree of leaf, aggregate and core switches.
 ///
-/// Switches are numbered leaves first (pod by pod), then aggregates (pod by pod), then cores;
-/// nodes leaf by leaf. A tree of two levels is one pod without cores. Every leaf has
-/// `leaf_links` links to each aggregate of its pod; aggregate i of every pod has `core_links`
-/// links to each core of its group, which are cores i·g to (i+1)·g for
-/// g = `cores` / `aggregates_per_pod`.
+/// Switches are numbered leaves first (pod by pod), then aggregates (pod by pod), then cores; nodes
+/// leaf by leaf. A tree of two levels is one pod without cores. Every leaf has `leaf_links` links
+/// to each aggregate of its pod. Aggregate i of every pod has `core_links` links to each core of
+/// its group. These are cores i·g to (i+1)·g for g = `cores` / `aggregates_per_pod`.
 ///
-/// Behind the channels of nodes follow those of the links of leaf 0, leaf 1 and so on, each by
-/// aggregate and then by parallel link; then those of the links of aggregate 0, aggregate 1
-/// and so on, each by core of its group and then by parallel link. The first channel of a link
-/// leads up.
+/// Behind the channels of nodes follow those of the links of leaf 0, leaf 1 and so on. Those of a
+/// leaf are sorted by aggregate, then by parallel link. Then follow those of the links of aggregate
+/// 0, aggregate 1 and so on. Those of an aggregate are sorted by core of its group, then by
+/// parallel link. The first channel of a link leads up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FatTree {
-    /// How many pods.
+    /// Counts the pods.
     pub pods: u32,
-    /// Leaf switches of a pod.
+    /// Counts the leaf switches of a pod.
     pub leaves_per_pod: u32,
-    /// Aggregate switches of a pod.
+    /// Counts the aggregate switches of a pod.
     pub aggregates_per_pod: u32,
-    /// Nodes of a leaf switch.
+    /// Counts the nodes of a leaf switch.
     pub nodes_per_leaf: u32,
-    /// Core switches; zero for a tree of two levels.
+    /// Counts the core switches; zero for a tree of two levels.
     pub cores: u32,
-    /// Parallel links between a leaf and an aggregate.
+    /// Counts the parallel links between a leaf and an aggregate.
     pub leaf_links: u32,
-    /// Parallel links between an aggregate and a core; zero for a tree of two levels.
+    /// Counts the parallel links between an aggregate and a core; zero for a tree of two levels.
     pub core_links: u32,
 }
 
-/// The level of a switch.
+/// Tells the level of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FatTreeLevel {
-    /// A switch of nodes.
+    /// Joins nodes.
     Leaf,
     /// A switch that joins the leaves of a pod.
     Aggregate,
@@ -51,28 +50,28 @@ pub enum FatTreeLevel {
     Core,
 }
 
-/// The rates of a fat-tree's links.
+/// Holds the rates of a fat-tree's links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FatTreeRates {
-    /// Between a node and its leaf.
+    /// Gives the rate between a node and its leaf.
     pub node: LinkRate,
-    /// Between a leaf and an aggregate.
+    /// Gives the rate between a leaf and an aggregate.
     pub leaf: LinkRate,
-    /// Between an aggregate and a core.
+    /// Gives the rate between an aggregate and a core.
     pub core: LinkRate,
 }
 
 impl FatTree {
-    /// A tree of three levels from switches of one radix.
+    /// Makes a tree of three levels from switches of one radix.
     ///
-    /// A leaf has r/(t+1) links up and t times as many nodes, for radix r and tapering t; a pod
-    /// has as many aggregates as a leaf has links up, and r/2 leaves. An aggregate has r/2
-    /// links up, whatever the number of pods. The study's: radix 32, tapering 1, 8 pods of 256
-    /// nodes with 64 cores; 4 pods with 32; 2 with 16; a single pod needs none.
+    /// A leaf has r/(t+1) links up and t times as many nodes, for radix r and tapering t. A pod has
+    /// as many aggregates as a leaf has links up, and r/2 leaves. An aggregate has r/2 links up,
+    /// whatever the number of pods. The study has radix 32, tapering 1, and 8 pods of 256 nodes
+    /// with 64 cores. It has 4 pods with 32 cores, and 2 with 16; a single pod needs none.
     ///
-    /// The number of parallel links to a core is the largest divisor of r/2 with which the
-    /// core's ports suffice, so that cores may keep unused ports where the number of pods is
-    /// not a power of two.
+    /// The number of parallel links to a core is the largest divisor of r/2 with which the core's
+    /// ports suffice. So cores may keep unused ports where the number of pods is not a power of
+    /// two.
     ///
     /// # Errors
     /// No pods or more than the radix, an odd radix, one below 2 or above
@@ -178,19 +177,19 @@ impl FatTree {
         self.cores_per_group() * self.core_links
     }
 
-    /// The leaf switch of a node.
+    /// Returns the leaf switch of a node.
     #[must_use]
     pub const fn leaf_of(&self, node: NodeId) -> SwitchId {
         node / self.nodes_per_leaf
     }
 
-    /// The pod of a leaf switch.
+    /// Returns the pod of a leaf switch.
     #[must_use]
     pub const fn pod_of_leaf(&self, leaf: SwitchId) -> u32 {
         leaf / self.leaves_per_pod
     }
 
-    /// The level of a switch.
+    /// Tells the level of a switch.
     #[must_use]
     pub const fn level(&self, switch: SwitchId) -> FatTreeLevel {
         if switch < self.leaves() {
@@ -202,7 +201,7 @@ impl FatTree {
         }
     }
 
-    /// A switch's level and its number there, such as `leaf3`.
+    /// Names a switch by its level and its number there, such as `leaf3`.
     pub(super) fn switch_name(&self, switch: SwitchId) -> String {
         match self.level(switch) {
             FatTreeLevel::Leaf => format!("leaf{switch}"),
@@ -211,19 +210,19 @@ impl FatTree {
         }
     }
 
-    /// An aggregate switch, by its pod and its index in the pod.
+    /// Returns an aggregate switch, by its pod and its index in the pod.
     #[must_use]
     pub const fn aggregate(&self, pod: u32, index: u32) -> SwitchId {
         self.leaves() + pod * self.aggregates_per_pod + index
     }
 
-    /// The pod of an aggregate switch.
+    /// Returns the pod of an aggregate switch.
     #[must_use]
     pub const fn pod_of_aggregate(&self, aggregate: SwitchId) -> u32 {
         (aggregate - self.leaves()) / self.aggregates_per_pod
     }
 
-    /// The index of an aggregate switch in its pod.
+    /// Returns the index of an aggregate switch in its pod.
     #[must_use]
     pub const fn aggregate_index(&self, aggregate: SwitchId) -> u32 {
         (aggregate - self.leaves()) % self.aggregates_per_pod
@@ -241,20 +240,20 @@ impl FatTree {
         (core - self.leaves() - self.aggregates()) / self.cores_per_group()
     }
 
-    /// The index of a core switch in its group.
+    /// Returns the index of a core switch in its group.
     #[must_use]
     pub const fn core_index(&self, core: SwitchId) -> u32 {
         (core - self.leaves() - self.aggregates()) % self.cores_per_group()
     }
 
-    /// The channel from a leaf up to the aggregate of an index, by parallel link.
+    /// Returns the channel from a leaf up to the aggregate of an index, by parallel link.
     #[must_use]
     pub const fn leaf_up(&self, leaf: SwitchId, aggregate_index: u32, link: u32) -> ChannelId {
         let before = leaf * self.aggregates_per_pod + aggregate_index;
         2 * (self.nodes() + before * self.leaf_links + link)
     }
 
-    /// The channel from an aggregate down to a leaf of its pod, by parallel link.
+    /// Returns the channel from an aggregate down to a leaf of its pod, by parallel link.
     #[must_use]
     pub const fn aggregate_down(
         &self,
@@ -265,7 +264,7 @@ impl FatTree {
         Fabric::reverse(self.leaf_up(leaf, self.aggregate_index(aggregate), link))
     }
 
-    /// The channel from an aggregate up to a core of its group, by the core's index in the
+    /// Returns the channel from an aggregate up to a core of its group, by the core's index in the
     /// group and the parallel link.
     #[must_use]
     pub const fn aggregate_up(&self, aggregate: SwitchId, core_index: u32, link: u32) -> ChannelId {
@@ -274,7 +273,7 @@ impl FatTree {
         2 * (behind + before * self.core_links + link)
     }
 
-    /// The channel from a core down to its aggregate in a pod, by parallel link.
+    /// Returns the channel from a core down to its aggregate in a pod, by parallel link.
     #[must_use]
     pub const fn core_down(&self, core: SwitchId, pod: u32, link: u32) -> ChannelId {
         let aggregate = self.aggregate(pod, self.aggregate_index_of_core(core));
@@ -330,7 +329,7 @@ fn largest_divisor(number: u32, most: u32) -> u32 {
     (1..=most.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
-/// The fabric of a fat-tree.
+/// Makes the fabric of a fat-tree.
 ///
 /// # Errors
 /// Counts of zero, cores that are no multiple of a pod's aggregates, several pods without

@@ -1,4 +1,4 @@
-//! The arbitrary graph model: switches and links by name, in a TOML file.
+//! Reads the arbitrary graph model: switches and links by name, in a TOML file.
 //!
 //! ```toml
 //! name = "pair"
@@ -38,7 +38,7 @@ use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, closest, from
 use crate::system::NetworkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
-/// What a graph's file lists, before it is a fabric: the common ground of its formats.
+/// Holds the lists of a graph's file, before it is a fabric: the common ground of its formats.
 #[derive(Debug, Default)]
 pub(super) struct GraphParts {
     pub name: String,
@@ -46,7 +46,7 @@ pub(super) struct GraphParts {
     pub switches: Vec<(String, Range<usize>)>,
     pub nodes: Vec<NodeLink>,
     pub links: Vec<SwitchLink>,
-    /// What all of them are.
+    /// Gives the kind of all links.
     pub kind: NetworkKind,
 }
 
@@ -145,8 +145,9 @@ const fn one() -> u32 {
 /// Reads a graph from its TOML text; `file` names it in errors.
 ///
 /// # Errors
-/// Text that is not TOML, unknown keys, switches named twice or not at all, links without
-/// bandwidth or latency, nodes that no path of links joins: each with file, line and column.
+/// Refuses text that is not TOML, unknown keys, and switches named twice or not at all. Refuses
+/// links without bandwidth or latency, and nodes that no path of links joins. Each error has file,
+/// line and column.
 pub fn read_graph(file: &str, text: &str) -> Result<Fabric, InputError> {
     let parsed: File = from_toml(file, text)?;
     let refuse =

@@ -39,7 +39,7 @@ pub trait FabricKind: Registered + fmt::Debug {
     /// Makes the fabric of these parameters.
     ///
     /// # Errors
-    /// Parameters that make no fabric, each by its name.
+    /// Refuses parameters that make no fabric, each by its name.
     fn build(&self, parameters: &FabricParameters<'_>) -> Result<Fabric, FabricError>;
 
     /// Names the routing that fits it, where its shape does not say that.

@@ -1,4 +1,4 @@
-//! What generators share: the rate of a class of links, and the limits of sizes.
+//! Holds the parts that generators share: the rate of a class of links, and the limits of sizes.
 
 use super::{FabricError, NodeLink, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Picoseconds};
@@ -6,20 +6,20 @@ use crate::units::{Bandwidth, Picoseconds};
 /// Bandwidth and latency of every link of one class, such as all links of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkRate {
-    /// Bytes per second, in each direction.
+    /// Gives the bytes per second, in each direction.
     pub bandwidth: Bandwidth,
-    /// One-way latency.
+    /// Gives the one-way latency.
     pub latency: Picoseconds,
 }
 
 impl LinkRate {
-    /// A link of a node to a switch.
+    /// Makes a link of a node to a switch.
     #[must_use]
     pub const fn to_node(self, switch: SwitchId) -> NodeLink {
         NodeLink { switch, bandwidth: self.bandwidth, latency: self.latency }
     }
 
-    /// A link between two switches.
+    /// Makes a link between two switches.
     #[must_use]
     pub const fn between(self, a: SwitchId, b: SwitchId) -> SwitchLink {
         SwitchLink { a, b, bandwidth: self.bandwidth, latency: self.latency }
@@ -29,7 +29,7 @@ impl LinkRate {
 /// Refuses a value of a parameter that no generator can use.
 ///
 /// # Errors
-/// Always: [`FabricError::Parameter`].
+/// Fails always, with [`FabricError::Parameter`].
 pub fn refuse<T>(
     parameter: &'static str,
     value: impl ToString,
@@ -41,7 +41,7 @@ pub fn refuse<T>(
 /// Refuses zero.
 ///
 /// # Errors
-/// [`FabricError::Parameter`] of a zero.
+/// Fails for a zero, with [`FabricError::Parameter`].
 pub fn positive(parameter: &'static str, value: u32) -> Result<(), FabricError> {
     if value == 0 { refuse(parameter, value, "give at least 1") } else { Ok(()) }
 }
@@ -56,7 +56,7 @@ pub(super) const MOST_LINKS: usize = 1 << 20;
 /// Refuses a network of more than 2^20 links; None is a count that left 64 bits.
 ///
 /// # Errors
-/// [`FabricError::TooLarge`].
+/// Fails with [`FabricError::TooLarge`].
 pub fn numberable(links: Option<u64>) -> Result<(), FabricError> {
     let channels = links.and_then(|links| links.checked_mul(2)).unwrap_or(u64::MAX);
     let channels = usize::try_from(channels).unwrap_or(usize::MAX);

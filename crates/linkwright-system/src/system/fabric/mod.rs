@@ -1,12 +1,12 @@
-//! Networks between nodes: switches, nodes, and the channels that join them.
+//! Describes networks between nodes: switches, nodes, and the channels that join them.
 //!
-//! An [`Fabric`] is plain data. A generator makes it (a fat-tree, a dragonfly, a torus, ...)
-//! or a file describes it; its [`FabricShape`] keeps the generator's parameters, from which a
-//! routing algorithm computes where a switch lies.
+//! A [`Fabric`] is plain data. A generator makes it (a fat-tree, a dragonfly, a torus, ...) or a
+//! file describes it. Its [`FabricShape`] keeps the generator's parameters, from which a routing
+//! algorithm computes where a switch lies.
 //!
-//! What it represents: every node has one network interface, which one link joins to one
-//! switch; links are full duplex, so that each is two channels, one for each direction. What
-//! it leaves out: several interfaces of one node, and links that fail.
+//! Every node has one network interface, which one link joins to one switch. Links are full duplex,
+//! so that each is two channels, one for each direction. The model leaves out several interfaces of
+//! one node, and links that fail.
 
 mod dot_reader;
 mod dot_statements;
@@ -62,54 +62,54 @@ pub use wiring::Fabric;
 
 /// The index of a node, which is where messages start and end.
 pub type NodeId = u32;
-/// The index of a switch.
+/// Gives the index of a switch.
 pub type SwitchId = u32;
 /// The index of a channel; [`Fabric::reverse`] is the same link's other direction.
 pub type ChannelId = u32;
 
-/// What a channel leaves or enters.
+/// Names the place that a channel leaves or enters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
-    /// A node's network interface.
+    /// Is a node's network interface.
     Node(NodeId),
-    /// A switch.
+    /// Is a switch.
     Switch(SwitchId),
 }
 
-/// One direction of a link.
+/// Describes one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FabricChannel {
     /// Where it starts.
     pub from: End,
     /// Where it ends.
     pub to: End,
-    /// Bytes per second.
+    /// Gives the bytes per second.
     pub bandwidth: Bandwidth,
-    /// Time from the last byte's departure to its arrival.
+    /// Gives the time from the last byte's departure to its arrival.
     pub latency: Picoseconds,
 }
 
-/// A link between two switches.
+/// Describes a link between two switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwitchLink {
-    /// One switch.
+    /// Gives one switch.
     pub a: SwitchId,
-    /// The other switch.
+    /// Gives the other switch.
     pub b: SwitchId,
-    /// Bytes per second, in each direction.
+    /// Gives the bytes per second, in each direction.
     pub bandwidth: Bandwidth,
-    /// One-way latency.
+    /// Gives the one-way latency.
     pub latency: Picoseconds,
 }
 
-/// The link of a node to its switch.
+/// Describes the link of a node to its switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeLink {
-    /// The switch.
+    /// Gives the switch.
     pub switch: SwitchId,
-    /// Bytes per second, in each direction.
+    /// Gives the bytes per second, in each direction.
     pub bandwidth: Bandwidth,
-    /// One-way latency.
+    /// Gives the one-way latency.
     pub latency: Picoseconds,
 }
 
@@ -125,7 +125,7 @@ pub enum FabricText {
 impl FabricText {
     /// Reads a text of any format, or of one of these kinds; `file` names it in errors.
     ///
-    /// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
+    /// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]). TOML with a
     /// `kind` is a specification ([`FabricSpecification::read`]), and other TOML lists a graph
     /// ([`read_graph`]). Libraries of graphs write edge lists, GraphML and node-link JSON.
     ///
@@ -200,7 +200,7 @@ impl FabricText {
 /// Reads a fabric from a text of any of its formats; `file` names it in errors.
 ///
 /// # Errors
-/// As [`FabricText::read`] and [`FabricText::build`].
+/// Fails as [`FabricText::read`] and [`FabricText::build`] do.
 pub fn read_fabric(file: &str, text: &str) -> Result<Fabric, InputError> {
     FabricText::read(file, text, &fabrics())?.build(file, text, None)
 }

@@ -37,7 +37,7 @@ impl<'a> FabricParameters<'a> {
     /// Gives the whole numbers of a key.
     ///
     /// # Errors
-    /// As [`FabricParameters::count`].
+    /// Fails as [`FabricParameters::count`] does.
     pub fn counts(&self, key: &'static str) -> Result<Vec<u32>, FabricError> {
         need(self.whole.counts(key).map(<[u32]>::to_vec), key)
     }
@@ -45,7 +45,7 @@ impl<'a> FabricParameters<'a> {
     /// Tells whether a key is true.
     ///
     /// # Errors
-    /// As [`FabricParameters::count`].
+    /// Fails as [`FabricParameters::count`] does.
     pub fn truth(&self, key: &'static str) -> Result<bool, FabricError> {
         need(self.whole.truth(key), key)
     }
@@ -53,7 +53,7 @@ impl<'a> FabricParameters<'a> {
     /// Gives the rate of a link between two switches.
     ///
     /// # Errors
-    /// As [`FabricParameters::count`].
+    /// Fails as [`FabricParameters::count`] does.
     pub fn switch_rate(&self) -> Result<LinkRate, FabricError> {
         Ok(LinkRate {
             bandwidth: need(self.whole.bandwidth("bandwidth"), "bandwidth")?,
@@ -65,7 +65,7 @@ impl<'a> FabricParameters<'a> {
     /// before the preset's for nodes.
     ///
     /// # Errors
-    /// As [`FabricParameters::count`].
+    /// Fails as [`FabricParameters::count`] does.
     pub fn node_rate(&self) -> Result<LinkRate, FabricError> {
         let between = self.switch_rate()?;
         let given = self.given.latency("node-latency").or(self.given.latency("latency"));

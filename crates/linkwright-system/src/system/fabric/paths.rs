@@ -1,26 +1,26 @@
 //! Which links between a fabric's switches carry what goes from one port to another.
 //!
-//! What it represents: every switch divides what goes to a port over its links on the paths of fewest
-//! hops, by how much they carry, as routings that spread do in the mean.
+//! Every switch divides data for a port over its links on the paths of fewest hops, by how much
+//! they carry. Routings that spread do the same in the mean.
 //!
-//! What it leaves out: routings that keep to one of the paths, and moments at which one of them has
-//! more than another. A fabric whose switches pass on whatever all of its ports can send has nothing
-//! to show: single switches, and fat-trees that are not tapered. Nor has a dragonfly, whose default
-//! routing leads around links that are loaded: which paths that takes depends on all that is under way.
+//! The model leaves out routings that keep to one of the paths, and moments at which one of them
+//! has more than another. A fabric whose switches pass on whatever all of its ports can send has
+//! nothing to show: single switches, and fat-trees that are not tapered. Nor has a dragonfly, whose
+//! default routing leads around links that are loaded: its paths depend on all that is under way.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{ChannelId, End, Fabric, FabricShape, FatTree, FatTreeLevel, NodeId, SwitchId};
 
-/// The channels between two switches, each with the part of the data that crosses it.
+/// Lists the channels between two switches, each with the part of the data that crosses it.
 pub type FabricShares = Arc<[(ChannelId, f64)]>;
 
 /// The links between the switches of a fabric that may hold up what its ports send.
 #[derive(Debug, Clone)]
 pub struct FabricPaths {
     fabric: Arc<Fabric>,
-    /// By the switches of the two ports.
+    /// Holds the shares by the switches of the two ports.
     known: Arc<Mutex<BTreeMap<(SwitchId, SwitchId), FabricShares>>>,
 }
 
@@ -33,7 +33,7 @@ impl PartialEq for FabricPaths {
 impl Eq for FabricPaths {}
 
 impl FabricPaths {
-    /// Those of a fabric; None where its switches hold nothing up.
+    /// Finds the paths of a fabric; None where its switches hold nothing up.
     #[must_use]
     pub fn of(fabric: &Arc<Fabric>) -> Option<Self> {
         let holds_up = match fabric.shape() {
@@ -52,7 +52,7 @@ impl FabricPaths {
         (is_told && has_links).then(|| Self { fabric: Arc::clone(fabric), known: Arc::default() })
     }
 
-    /// The first channel between switches.
+    /// Returns the first channel between switches.
     fn first(fabric: &Fabric) -> ChannelId {
         2 * fabric.nodes()
     }
@@ -63,8 +63,9 @@ impl FabricPaths {
         Self::first(&self.fabric)
     }
 
-    /// The channels between switches on the way from a port to another, each with the part of what is
-    /// sent that crosses it, by their ids; none where both are at one switch, or nothing joins them.
+    /// Returns the channels between switches on the way from a port to another, by their ids. Each
+    /// comes with the part of the sent data that crosses it. There are none where both are at one
+    /// switch, or nothing joins them.
     #[must_use]
     pub fn shares(&self, from: NodeId, to: NodeId) -> FabricShares {
         let ends = (self.fabric.switch_of(from), self.fabric.switch_of(to));
@@ -98,7 +99,8 @@ fn switch_behind(fabric: &Fabric, channel: ChannelId) -> Option<SwitchId> {
     }
 }
 
-/// What each channel carries of what goes from one switch to another, by their ids.
+/// Divides data from one switch to another over the channels; returns the part of each, by their
+/// ids.
 fn divided(fabric: &Fabric, (from, to): (SwitchId, SwitchId)) -> Vec<(ChannelId, f64)> {
     // The hops to the end, nearest first, as far as the start.
     let mut hops = vec![u32::MAX; fabric.switches() as usize];

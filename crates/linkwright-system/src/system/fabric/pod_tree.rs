@@ -1,31 +1,31 @@
-//! Trees whose last pod is smaller, as that of LLNL's Quartz.
+//! Builds trees whose last pod is smaller, as in LLNL's Quartz.
 //!
-//! What it represents: leaves in pods, each pod joined all-to-all to as many aggregates as it
-//! has leaves, every leaf with the same number of links up, and cores that take equally many
-//! links of each pod's share. Source: the TraceR-CODES study, Section IV.
+//! Leaves stand in pods, and each pod is joined all-to-all to as many aggregates as it has leaves.
+//! Every leaf has the same number of links up. Cores take equally many links of each pod's share.
+//! The source is the TraceR-CODES study, Section IV.
 //!
-//! Two things the paper leaves open. 84 leaves in 11 pods of 8 make ten pods of 8 and one of 4;
-//! each of its leaves has 4 links instead of 2 to each of its 4 aggregates here, so that all 84
-//! keep the 2:1 tapering that the paper gives to each. And each aggregate's 16 links go to 16
-//! different cores, starting where those of the aggregate before it end, so that every core
-//! takes as many links as any other: 42 of its 48 ports.
+//! The paper leaves two things open. The first is the pods. 84 leaves in 11 pods of 8 make ten pods
+//! of 8 and one of 4. Each leaf of the latter has 4 links instead of 2 to each of its 4 aggregates
+//! here. So all 84 keep the paper's 2:1 tapering. The second is the cores. Each aggregate's 16
+//! links go to 16 different cores, starting where those of the aggregate before it end. So every
+//! core takes as many links as any other: 42 of its 48 ports.
 
 use super::fat_tree::FatTreeRates;
 use super::links::{LARGEST_RADIX, numberable, positive, product, refuse};
 use super::{Fabric, FabricError, FabricShape, SwitchId};
 
-/// A tree of pods with as many aggregates as leaves, of which the last pod may be smaller.
+/// Describes a tree of pods with as many aggregates as leaves. The last pod may be smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PodTree {
-    /// Leaf switches, and as many aggregates.
+    /// Counts the leaf switches, and as many aggregates.
     pub leaves: u32,
     /// Leaf switches of a pod; the last takes what remains.
     pub leaves_per_pod: u32,
-    /// Nodes of a leaf switch.
+    /// Counts the nodes of a leaf switch.
     pub nodes_per_leaf: u32,
     /// Links of a leaf up, and of an aggregate up.
     pub uplinks: u32,
-    /// Core switches.
+    /// Counts the core switches.
     pub cores: u32,
     /// Ports of a switch, which no switch exceeds.
     pub radix: u32,
@@ -70,12 +70,12 @@ impl PodTree {
     }
 }
 
-/// The fabric of such a tree, with the shape of an arbitrary graph and switches named
+/// Makes the fabric of such a tree, with the shape of an arbitrary graph and switches named
 /// `leaf0`, `aggregate0` and `core0`, in this order.
 ///
 /// # Errors
-/// Counts of zero, links of a leaf that do not divide among its pod's aggregates, more ports
-/// than the radix, links without bandwidth, or more than 2^24 links.
+/// Refuses counts of zero, and links of a leaf that do not divide among its pod's aggregates.
+/// Refuses more ports than the radix, links without bandwidth, and more than 2^24 links.
 pub fn pod_tree(name: &str, tree: &PodTree, rates: &FatTreeRates) -> Result<Fabric, FabricError> {
     tree.check()?;
     let nodes: Vec<_> = (0..tree.leaves * tree.nodes_per_leaf)

@@ -1,4 +1,4 @@
-//! Routing tables from a file.
+//! Reads routing tables from a file.
 //!
 //! ```toml
 //! [[route]]
@@ -9,9 +9,8 @@
 //! ```
 //!
 //! Every parallel link to a next switch is allowed. Several routes of one switch and one
-//! destination add up. What is read is checked: from every switch with nodes every way ends
-//! at the destination, none in a switch without a route, and none in a circle. Unknown keys
-//! are refused.
+//! destination add up. The reader checks the ways from every switch with nodes. All end at the
+//! destination, none in a switch without a route, and none in a circle. Unknown keys are refused.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -49,7 +48,7 @@ struct Entry {
     span: Range<usize>,
 }
 
-/// By switch, the entries of one destination.
+/// Holds the entries of one destination, by switch.
 type Row = BTreeMap<SwitchId, Entry>;
 
 struct Reader<'a> {
@@ -62,9 +61,9 @@ struct Reader<'a> {
 /// Reads routing tables for a fabric from their TOML text; `file` names it in errors.
 ///
 /// # Errors
-/// Text that is not TOML, unknown keys, switches and nodes; a next switch that no link joins,
-/// ways that end elsewhere or in a circle, which the error names: each with file, line and
-/// column.
+/// Refuses text that is not TOML, and unknown keys, switches and nodes. Refuses a next switch that
+/// no link joins. Refuses ways that end elsewhere or in a circle, which the error names. Each error
+/// has file, line and column.
 pub fn read_routing(file: &str, text: &str, fabric: &Fabric) -> Result<RoutingTables, InputError> {
     let parsed: File = from_toml(file, text)?;
     let named = (0..fabric.switches()).map(|id| (fabric.switch_name(id), id));
@@ -153,7 +152,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The channels from a switch to a neighbour.
+    /// Lists the channels from a switch to a neighbour.
     fn channels(
         &self,
         from: SwitchId,
@@ -172,8 +171,8 @@ impl Reader<'_> {
         Ok(channels)
     }
 
-    /// Follows every way of a row from every switch with nodes and from every switch that has
-    /// an entry, depth first with a stack of its own; returns the links of the longest.
+    /// Follows every way of a row from every switch with nodes and from every switch that has an
+    /// entry. It goes depth first with a stack of its own; returns the links of the longest.
     fn check(&self, row: &Row, end: SwitchId, sources: &[SwitchId]) -> Result<u32, InputError> {
         const UNSEEN: u32 = u32::MAX;
         const OPEN: u32 = u32::MAX - 1;

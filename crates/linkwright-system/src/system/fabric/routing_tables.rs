@@ -6,10 +6,10 @@
 
 use super::{ChannelId, End, Fabric, FabricError, NodeId, SwitchId};
 
-/// For each destination node and each switch the channels that lead on.
+/// Lists, for each destination node and each switch, the channels that lead on.
 ///
-/// Nodes to which all ways are the same share one row, as those of one switch do where ways
-/// are shortest ones. Following any channels of a row ends at the destination's switch.
+/// Nodes to which all ways are the same share one row. Where ways are shortest ones, the nodes of
+/// one switch do. Following any channels of a row ends at the destination's switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingTables {
     switches: u32,
@@ -29,8 +29,8 @@ impl RoutingTables {
     /// all, by index.
     ///
     /// # Errors
-    /// Nodes that no path of links joins, or more than 2^27 pairs of a switch and a
-    /// destination switch, or so many channels.
+    /// Refuses nodes that no path of links joins. Refuses more than 2^27 pairs of a switch and a
+    /// destination switch, and more than 2^27 channels.
     pub fn shortest(fabric: &Fabric) -> Result<Self, FabricError> {
         fabric.check_connected()?;
         let switches = fabric.switches();
@@ -55,8 +55,8 @@ impl RoutingTables {
         Ok(tables)
     }
 
-    /// At least so many links does the longest of the tables of shortest paths have; found from one
-    /// destination, and so at once, however large the tables would be.
+    /// Returns a number of links that the longest path in the tables of shortest paths has at
+    /// least. It is found from one destination, and so at once, however large the tables would be.
     #[must_use]
     pub fn least_longest(fabric: &Fabric) -> u32 {
         let mut search = Search::new(fabric);
@@ -64,7 +64,7 @@ impl RoutingTables {
         search.hops.into_iter().filter(|hops| *hops < u32::MAX).max().unwrap_or(0)
     }
 
-    /// Tables whose entries follow, row by row and in a row switch by switch.
+    /// Makes tables whose entries follow, row by row and in a row switch by switch.
     pub(super) fn with_room(switches: u32, row_of_node: Vec<u32>, rows: usize) -> Self {
         let mut start = Vec::with_capacity(rows * switches as usize + 1);
         start.push(0);
@@ -123,7 +123,7 @@ impl RoutingTables {
     }
 }
 
-/// How many links lie between each switch and one of them.
+/// Counts the links between each switch and one of them.
 struct Search<'a> {
     fabric: &'a Fabric,
     /// Of each switch; `u32::MAX` where no way leads.
@@ -164,7 +164,7 @@ pub(super) fn check_entries(entries: u64) -> Result<(), FabricError> {
     Err(FabricError::TableTooLarge { entries, most: MOST_ENTRIES })
 }
 
-/// The channels from a switch to others, with where they lead.
+/// Lists the channels from a switch to others, with where they lead.
 pub(super) fn neighbours(
     fabric: &Fabric,
     switch: SwitchId,

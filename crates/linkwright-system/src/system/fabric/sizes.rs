@@ -1,15 +1,15 @@
-//! Fabrics of the size that a system needs: what a specification leaves out of its sizes is
+//! Makes fabrics of the size that a system needs. The sizes that a specification leaves out are
 //! chosen, so that there are enough ports.
 //!
-//! The sizes of a kind are its [`FabricKind::sizes`](super::FabricKind::sizes); what else is absent
-//! comes from the preset. A size that is given is kept. The others make the smallest fabric, which
-//! the file of each kind tells.
+//! The sizes of a kind are its [`FabricKind::sizes`](super::FabricKind::sizes); all else that is
+//! absent comes from the preset. A size that is given is kept. The others make the smallest fabric,
+//! which the file of each kind tells.
 
 use super::{Fabric, FabricError, FabricSpecification};
 
 impl FabricSpecification {
-    /// The smallest fabric of at least so many ports, of which each serves one node; spare ports
-    /// stay empty.
+    /// Makes the smallest fabric of at least `ports` ports. Each serves one node; spare ports stay
+    /// empty.
     ///
     /// # Errors
     /// [`FabricError::TooFewPorts`] where what is given cannot have as many, [`FabricError::NoNode`]

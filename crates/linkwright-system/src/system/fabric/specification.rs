@@ -23,11 +23,12 @@ use crate::diagnostic::{
 use crate::system::{NetworkKind, SystemError};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// A fabric's kind and parameters; what is absent comes from the kind's preset.
+/// Holds a fabric's kind and parameters; the kind's preset gives those that are absent.
 #[derive(Debug, Clone)]
 pub struct FabricSpecification {
     kind: &'static dyn FabricKind,
-    /// In the order of the kind's keys, then of those of links; last those of other kinds.
+    /// Holds the parameters in the order of the kind's keys, then of those of links; last those of
+    /// other kinds.
     given: Vec<(&'static str, FabricValue)>,
 }
 
@@ -53,13 +54,13 @@ macro_rules! values {
 }
 
 impl FabricSpecification {
-    /// The preset of a kind, unchanged.
+    /// Returns the preset of a kind, unchanged.
     #[must_use]
     pub const fn new(kind: &'static dyn FabricKind) -> Self {
         Self { kind, given: Vec::new() }
     }
 
-    /// What kind of fabric.
+    /// Returns the kind of fabric.
     #[must_use]
     pub const fn kind(&self) -> &'static dyn FabricKind {
         self.kind
@@ -120,7 +121,7 @@ impl FabricSpecification {
         }
     }
 
-    /// What the links are, where that is given.
+    /// Returns the kind of the links, where it is given.
     #[must_use]
     pub fn links(&self) -> Option<NetworkKind> {
         match self.value("links")? {
@@ -129,14 +130,14 @@ impl FabricSpecification {
         }
     }
 
-    /// The same without the values of some keys.
+    /// Returns the same without the values of some keys.
     pub(super) fn without(&self, keys: &[&str]) -> Self {
         let mut rest = self.clone();
         rest.given.retain(|(key, _)| !keys.contains(key));
         rest
     }
 
-    /// The preset of a name.
+    /// Returns the preset of a name.
     ///
     /// # Errors
     /// [`SystemError::UnknownPreset`], which lists the names that exist.
@@ -158,10 +159,10 @@ impl FabricSpecification {
         Self::read_of(file, text, &fabrics())
     }
 
-    /// The specification in a TOML text of its own, of one of these kinds.
+    /// Reads the specification in a TOML text of its own, of one of these kinds.
     ///
     /// # Errors
-    /// As [`FabricSpecification::read`].
+    /// Fails as [`FabricSpecification::read`] does.
     pub fn read_of(
         file: &str,
         text: &str,
@@ -170,7 +171,7 @@ impl FabricSpecification {
         from_toml_seed(file, text, SpecificationSeed(kinds))
     }
 
-    /// The fabric.
+    /// Makes the fabric.
     ///
     /// # Errors
     /// Keys of another kind, and parameters that the kind's generator refuses.

@@ -1,7 +1,7 @@
-//! Tori of any number of dimensions.
+//! Makes tori of any number of dimensions.
 //!
-//! What it represents: switches on a grid that wraps around in every dimension, each with the
-//! same number of nodes. What it leaves out: several links between two neighbours.
+//! Switches stand on a grid that wraps around in every dimension, each with the same number of
+//! nodes. The model leaves out several links between two neighbours.
 
 use super::links::{LinkRate, numberable, positive, product, refuse};
 use super::{ChannelId, Fabric, FabricError, FabricShape, NodeId, SwitchId};
@@ -9,32 +9,33 @@ use super::{ChannelId, Fabric, FabricError, FabricShape, NodeId, SwitchId};
 /// A torus: each switch has two neighbours in each dimension (one, where the dimension is 2;
 /// none, where it is 1).
 ///
-/// Switches are numbered with the first dimension varying fastest, nodes switch by switch.
-/// Behind the channels of nodes follow those of dimension 0, dimension 1 and so on; in each by
-/// the switch below the link, whose first channel leads up, to the next higher coordinate.
+/// Switches are numbered with the first dimension varying fastest, nodes switch by switch. Behind
+/// the channels of nodes follow those of dimension 0, dimension 1 and so on. In each dimension they
+/// are sorted by the switch below the link. Its first channel leads up, to the next higher
+/// coordinate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Torus {
-    /// The size of each dimension, the first varying fastest.
+    /// Gives the size of each dimension, the first varying fastest.
     pub dimensions: Vec<u32>,
-    /// Nodes of a switch.
+    /// Counts the nodes of a switch.
     pub nodes_per_switch: u32,
 }
 
-/// A way along a dimension.
+/// Names a way along a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// To the next lower coordinate, or from 0 to the highest.
+    /// Leads to the next lower coordinate, or from 0 to the highest.
     Down,
-    /// To the next higher coordinate, or from the highest to 0.
+    /// Leads to the next higher coordinate, or from the highest to 0.
     Up,
 }
 
-/// The rates of a torus's links.
+/// Holds the rates of a torus's links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TorusRates {
-    /// Between a node and its switch.
+    /// Gives the rate between a node and its switch.
     pub node: LinkRate,
-    /// Between two switches.
+    /// Gives the rate between two switches.
     pub switch: LinkRate,
 }
 
@@ -51,7 +52,7 @@ impl Torus {
         self.switches() * self.nodes_per_switch
     }
 
-    /// The switch of a node.
+    /// Returns the switch of a node.
     #[must_use]
     pub const fn switch_of(&self, node: NodeId) -> SwitchId {
         node / self.nodes_per_switch
@@ -62,7 +63,7 @@ impl Torus {
         self.dimensions[..dimension].iter().product()
     }
 
-    /// The coordinate of a switch in a dimension.
+    /// Returns the coordinate of a switch in a dimension.
     ///
     /// # Panics
     /// For a dimension that is not there.
@@ -141,10 +142,10 @@ impl Torus {
     }
 }
 
-/// The fabric of a torus.
+/// Makes the fabric of a torus.
 ///
 /// # Errors
-/// No dimension, counts of zero, links without bandwidth, or more than 2^24 links.
+/// Refuses no dimension, counts of zero, links without bandwidth, and more than 2^24 links.
 pub fn torus(shape: &Torus, rates: &TorusRates) -> Result<Fabric, FabricError> {
     shape.check()?;
     let nodes: Vec<_> =

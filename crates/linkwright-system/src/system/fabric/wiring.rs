@@ -12,8 +12,8 @@ use crate::units::{Bandwidth, Picoseconds};
 
 /// Switches, nodes and the channels that join them.
 ///
-/// Channels 2n and 2n+1 lead from node n to its switch and back; behind those of all nodes
-/// follow two for each link between switches, from `a` to `b` and back, in the order of links.
+/// Channel 2n leads from node n to its switch, and channel 2n+1 leads back. Behind those of all
+/// nodes come two for each link between switches, from `a` to `b` and back, in the order of links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     name: String,
@@ -22,7 +22,7 @@ pub struct Fabric {
     nodes: u32,
     switches: u32,
     channels: Vec<FabricChannel>,
-    /// What a file calls its switches; empty where a generator's numbers name them.
+    /// Holds a file's names of its switches; empty where a generator's numbers name them.
     switch_names: Vec<String>,
     links: LinkKind,
     /// Whether links of it are lost.
@@ -48,7 +48,7 @@ impl PartialEq for MadeOf {
 impl Eq for MadeOf {}
 
 impl Fabric {
-    /// A fabric of nodes and of links between switches.
+    /// Makes a fabric of nodes and of links between switches.
     ///
     /// # Errors
     /// No node, links to switches that are not there or from a switch to itself, links without
@@ -132,26 +132,26 @@ impl Fabric {
         self.parameters.0.as_deref()
     }
 
-    /// What its links are.
+    /// Returns the kind of its links.
     #[must_use]
     pub fn link_kind(&self) -> LinkKind {
         self.links
     }
 
-    /// What people call it.
+    /// Returns its name for people.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The generator's parameters.
+    /// Returns the generator's parameters.
     #[must_use]
     pub fn shape(&self) -> &FabricShape {
         &self.shape
     }
 
-    /// What people call a switch: its file's name for it, or one from its place in the shape,
-    /// such as `leaf3` or `group2-switch5`.
+    /// Names a switch for people: by its file's name for it, or by its place in the shape, such as
+    /// `leaf3` or `group2-switch5`.
     ///
     /// # Panics
     /// For a switch that is not there, if a file names them.
@@ -182,8 +182,8 @@ impl Fabric {
         self
     }
 
-    /// The same fabric with every bandwidth multiplied by a fraction, rounded down but
-    /// not to nothing.
+    /// Returns the same fabric with every bandwidth multiplied by a fraction, rounded down but not
+    /// to nothing.
     ///
     /// # Errors
     /// A factor of zero or one that makes a bandwidth leave 64 bits.
@@ -269,31 +269,31 @@ impl Fabric {
         self.switches
     }
 
-    /// Every channel, by its index.
+    /// Returns every channel, by its index.
     #[must_use]
     pub fn channels(&self) -> &[FabricChannel] {
         &self.channels
     }
 
-    /// The other direction of a channel's link.
+    /// Returns the other direction of a channel's link.
     #[must_use]
     pub const fn reverse(channel: ChannelId) -> ChannelId {
         channel ^ 1
     }
 
-    /// The channel from a node to its switch.
+    /// Returns the channel from a node to its switch.
     #[must_use]
     pub const fn injection(node: NodeId) -> ChannelId {
         2 * node
     }
 
-    /// The channel from a node's switch to the node.
+    /// Returns the channel from a node's switch to the node.
     #[must_use]
     pub const fn ejection(node: NodeId) -> ChannelId {
         2 * node + 1
     }
 
-    /// The switch of a node.
+    /// Returns the switch of a node.
     ///
     /// # Panics
     /// For a node that is not there.

@@ -1,10 +1,10 @@
-//! What a GPU is: its speed, memory, copy engines, caches and links, by model.
+//! Describes GPUs by model: their speed, memory, copy engines, caches and links.
 //!
-//! What it represents: each model has one file here, `NAME.toml`, whose sections name the data
-//! sheets and whitepapers that their numbers come from; PCI ids are those of the PCI ID
-//! Repository. No other place holds a fact of a GPU: a [`Device`](super::Device) names its model,
-//! as presets and importers set it, and [`find`] finds that. What it leaves out: power at rest,
-//! which no data sheet states, and what programs reach of a peak.
+//! Each model has one file here, `NAME.toml`, whose sections name the data sheets and whitepapers
+//! that their numbers come from. PCI ids are those of the PCI ID Repository. No other place holds a
+//! fact of a GPU. A [`Device`](super::Device) names its model, as presets and importers set it, and
+//! [`find`] finds it. The model leaves out power at rest, which no data sheet states, and the part
+//! of a peak that programs reach.
 //!
 //! A section that a file lacks is unknown, and whoever asks for it gets an error that names it.
 
@@ -71,7 +71,7 @@ impl Registered for GpuFile {
 
 macro_rules! files {
     ($($name:literal,)*) => {
-        /// The file of every model: by vendor, the oldest first.
+        /// Holds the file of every model: by vendor, the oldest first.
         static FILES: [GpuFile; [$($name),*].len()] =
             [$(GpuFile::new($name, include_str!(concat!($name, ".toml"))),)*];
     };
@@ -169,7 +169,7 @@ files! {
     "mi355x",
 }
 
-/// Every model: by vendor, the oldest first.
+/// Lists every model: by vendor, the oldest first.
 ///
 /// # Panics
 /// Never: the tests read what is compiled in, so that it cannot fail for a user.
@@ -242,7 +242,7 @@ pub fn find_inside(name: &str) -> Result<&'static GpuModel, GpuError> {
     model.hierarchy().map(|_| model)
 }
 
-/// A name in capitals without the brands that tools print and people leave out.
+/// Drops from a name in capitals the brands that tools print and people leave out.
 fn without_brands(name: &str) -> &str {
     let brands = ["NVIDIA ", "TESLA ", "GEFORCE ", "AMD ", "INSTINCT "];
     let shorter = brands.iter().find_map(|brand| name.strip_prefix(brand));
@@ -265,7 +265,7 @@ pub(in crate::system) fn by_text(text: &str) -> Option<&'static GpuModel> {
     best.map(|(_, model)| model)
 }
 
-/// Every name that texts hold, in capitals, with its model.
+/// Lists every name that texts hold, in capitals, with its model.
 static NAMES: LazyLock<Vec<(String, &'static GpuModel)>> = LazyLock::new(|| {
     let names =
         all().flat_map(|model| words(model).map(move |name| (name.to_ascii_uppercase(), model)));
@@ -284,8 +284,8 @@ pub(in crate::system) fn most_links(kind: LinkKind) -> u32 {
     links.filter(|links| links.kind == kind).map(|links| links.count).max().unwrap_or(0)
 }
 
-/// The xGMI generation of a processor as AMD's tools name it: `gfx942`, or `942` in topology
-/// files.
+/// Returns the xGMI generation of a processor as AMD's tools name it: `gfx942`, or `942` in
+/// topology files.
 pub(in crate::system) fn xgmi_of(processor: &str) -> Option<LinkKind> {
     let digits = processor.strip_prefix("gfx").unwrap_or(processor);
     let is_it = |known: &String| known.strip_prefix("gfx") == Some(digits);

@@ -1,4 +1,4 @@
-//! What is known of one model of GPU.
+//! Holds the known facts of one model of GPU.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::system::kinds::LinkKind;
 use crate::units::{Bandwidth, Bytes, OperationRate, Power};
 
-/// One model of GPU: what its file says.
+/// Describes one model of GPU, as its file does.
 ///
 /// A GPU is what a tool shows as one: a die of a module of two, where the dies show apart.
 /// A section that the file lacks is unknown, not zero; the accessor of each says so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GpuModel {
-    /// Its name here, and that of its file: `v100-sxm2-16gb`.
+    /// Names it here, and names its file: `v100-sxm2-16gb`.
     #[serde(deserialize_with = "reader::words")]
     pub name: String,
     /// Its name as the vendor's tool prints it, without the vendor: `Tesla V100-SXM2-16GB`.
@@ -33,17 +33,17 @@ pub struct GpuModel {
     pub names: Vec<String>,
     /// Who makes it.
     pub vendor: Vendor,
-    /// Its PCI vendor and device ids.
+    /// Lists its PCI vendor and device ids.
     pub pci_ids: Vec<PciId>,
-    /// What compilers call its processor: `sm_70`, `gfx942`.
+    /// Lists the names that compilers give its processor: `sm_70`, `gfx942`.
     pub processors: Vec<String>,
-    /// Its generation of PCIe, 16 lanes.
+    /// Gives its generation of PCIe, 16 lanes.
     #[serde(deserialize_with = "reader::pcie")]
     pub pcie: LinkKind,
     /// Where the names, ids and links come from.
     #[serde(deserialize_with = "reader::words")]
     pub source: String,
-    /// What the sources leave open.
+    /// Lists the points that the sources leave open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,14 +114,14 @@ const fn one() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Vendor {
-    /// Shown by `nvidia-smi`.
+    /// Is shown by `nvidia-smi`.
     Nvidia,
-    /// Shown by `rocm-smi`.
+    /// Is shown by `rocm-smi`.
     Amd,
 }
 
 impl Vendor {
-    /// The vendor's name in files.
+    /// Returns the vendor's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ impl Vendor {
         }
     }
 
-    /// The vendor's PCI id.
+    /// Returns the vendor's PCI id.
     #[must_use]
     pub const fn pci_id(self) -> &'static str {
         match self {
@@ -144,38 +144,38 @@ impl Vendor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PciId {
-    /// The vendor's.
+    /// Gives the vendor's id.
     pub vendor: u16,
-    /// The device's.
+    /// Gives the device's id.
     pub device: u16,
 }
 
-/// A kind of numbers that a GPU calculates with.
+/// Names a kind of numbers that a GPU calculates with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NumberType {
-    /// IEEE 754 double precision.
+    /// Is IEEE 754 double precision.
     Fp64,
-    /// IEEE 754 single precision.
+    /// Is IEEE 754 single precision.
     Fp32,
-    /// NVIDIA's TensorFloat-32 (AMD: XF32): 8 bits of exponent, 10 of mantissa.
+    /// Is NVIDIA's TensorFloat-32 (AMD: XF32): 8 bits of exponent, 10 of mantissa.
     Tf32,
-    /// IEEE 754 half precision.
+    /// Is IEEE 754 half precision.
     Fp16,
-    /// Brain floating point: 8 bits of exponent, 7 of mantissa.
+    /// Is brain floating point: 8 bits of exponent, 7 of mantissa.
     Bf16,
-    /// Floating point of 8 bits.
+    /// Is floating point of 8 bits.
     Fp8,
-    /// Floating point of 6 bits.
+    /// Is floating point of 6 bits.
     Fp6,
-    /// Floating point of 4 bits.
+    /// Is floating point of 4 bits.
     Fp4,
-    /// Integers of 8 bits.
+    /// Stands for integers of 8 bits.
     Int8,
 }
 
 impl NumberType {
-    /// Every type, the widest first.
+    /// Lists every type, the widest first.
     pub const ALL: [Self; 9] = [
         Self::Fp64,
         Self::Fp32,
@@ -188,7 +188,7 @@ impl NumberType {
         Self::Int8,
     ];
 
-    /// The type's name in files.
+    /// Returns the type's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -208,22 +208,23 @@ impl NumberType {
 /// Maps number types to speeds.
 pub(super) type OperationRates = BTreeMap<NumberType, OperationRate>;
 
-/// Peak speeds at the boost clock, by number type.
+/// Holds peak speeds at the boost clock, by number type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peak {
-    /// Where they come from.
+    /// Names their source.
     #[serde(deserialize_with = "reader::words")]
     pub source: String,
-    /// Of the plain cores.
+    /// Holds the speeds of the plain cores.
     #[serde(default, deserialize_with = "reader::rates")]
     pub vector: OperationRates,
-    /// Of the tensor cores (AMD: matrix cores) on dense matrices, without sparsity.
+    /// Holds the speeds of the tensor cores (AMD: matrix cores) on dense matrices, without
+    /// sparsity.
     #[serde(default, deserialize_with = "reader::rates")]
     pub matrix: OperationRates,
 }
 
-/// What a GPU's memory is made of.
+/// Names the kind of a GPU's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each is called by its standard's name")]
@@ -240,7 +241,7 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// The kind's name in files.
+    /// Returns the kind's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -257,44 +258,44 @@ impl MemoryKind {
     }
 }
 
-/// A GPU's memory.
+/// Describes a GPU's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// What it is made of.
+    /// Names its kind.
     pub kind: MemoryKind,
-    /// As sold: what data sheets call 16 GB of a GPU's memory is 16 GiB, of which drivers
-    /// keep some.
+    /// Counts its bytes as sold. Data sheets say 16 GB of a GPU's memory for 16 GiB. Drivers keep
+    /// some of it.
     #[serde(deserialize_with = "reader::above_zero")]
     pub capacity: Bytes,
-    /// Peak, reading and writing together.
+    /// Holds the peak bandwidth, reading and writing together.
     #[serde(deserialize_with = "reader::above_zero")]
     pub bandwidth: Bandwidth,
-    /// Where these come from.
+    /// Names the source of these.
     #[serde(deserialize_with = "reader::words")]
     pub source: String,
 }
 
-/// The engines that copy between a GPU's memory and the rest while the cores work.
+/// Describes the engines that copy between a GPU's memory and the rest while the cores work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CopyEngines {
     /// How many there are.
     #[serde(deserialize_with = "reader::above_zero")]
     pub count: u32,
-    /// In how many directions between host and GPU they copy at once: 1 or 2.
+    /// Counts the directions between host and GPU in which they copy at once: 1 or 2.
     #[serde(deserialize_with = "reader::one_or_two")]
     pub directions: u32,
-    /// Where these come from.
+    /// Names the source of these.
     #[serde(deserialize_with = "reader::words")]
     pub source: String,
 }
 
-/// A GPU's caches, and what they serve.
+/// Describes a GPU's caches, and the units that they serve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caches {
-    /// Streaming multiprocessors (AMD: compute units).
+    /// Counts the streaming multiprocessors (AMD: compute units).
     #[serde(deserialize_with = "reader::above_zero")]
     pub units: u32,
     /// The first-level data cache of each of them, with the shared memory that is cut from it.
@@ -304,7 +305,7 @@ pub struct Caches {
         deserialize_with = "reader::above_zero_if_any"
     )]
     pub l1: Option<Bytes>,
-    /// The second level, all slices together.
+    /// Counts the bytes of the second level, all slices together.
     #[serde(deserialize_with = "reader::above_zero")]
     pub l2: Bytes,
     /// The third level (AMD: Infinity Cache), where there is one.
@@ -314,12 +315,12 @@ pub struct Caches {
         deserialize_with = "reader::above_zero_if_any"
     )]
     pub l3: Option<Bytes>,
-    /// Where these come from.
+    /// Names the source of these.
     #[serde(deserialize_with = "reader::words")]
     pub source: String,
 }
 
-/// How the links of a GPU reach other GPUs.
+/// Says how the links of a GPU reach other GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkReach {
@@ -329,11 +330,11 @@ pub enum LinkReach {
     Bridge,
 }
 
-/// A GPU's links to other GPUs.
+/// Describes a GPU's links to other GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GpuLinks {
-    /// NVLink or xGMI, with its generation.
+    /// Says whether they are NVLink or xGMI, with the generation.
     #[serde(deserialize_with = "reader::gpu_fabric")]
     pub kind: LinkKind,
     /// How many it has.
@@ -345,7 +346,7 @@ pub struct GpuLinks {
         deserialize_with = "reader::above_zero_if_any"
     )]
     bandwidth: Option<Bandwidth>,
-    /// What they lead through.
+    /// Says how they reach other GPUs.
     pub wiring: LinkReach,
 }
 
@@ -363,29 +364,29 @@ impl GpuLinks {
 pub enum GpuError {
     /// A name that is no model's.
     Unknown {
-        /// The name asked for.
+        /// Holds the name asked for.
         name: String,
-        /// What would work.
+        /// Says what would work.
         instead: String,
     },
     /// A section that the model's file lacks.
     NoSection {
-        /// The model.
+        /// Names the model.
         model: String,
-        /// The section.
+        /// Names the section.
         section: &'static str,
         /// The file that lacks it.
         file: String,
     },
     /// A number type whose speed the model's file does not give.
     NoRate {
-        /// The model.
+        /// Names the model.
         model: String,
         /// The section that lacks it.
         section: &'static str,
-        /// The number type.
+        /// Names the number type.
         number: &'static str,
-        /// The file.
+        /// Names the file.
         file: String,
     },
     /// A GPU has no known model that could be changed.
@@ -452,7 +453,7 @@ impl GpuModel {
         self.section("chip", self.chip.as_ref())
     }
 
-    /// Peak speeds.
+    /// Returns the peak speeds.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] where the file has none.
@@ -460,7 +461,7 @@ impl GpuModel {
         self.section("peak", self.peak.as_ref())
     }
 
-    /// Peak speed of the plain cores with numbers of a type.
+    /// Returns the peak speed of the plain cores with numbers of a type.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] and [`GpuError::NoRate`] where the file does not say it.
@@ -468,7 +469,7 @@ impl GpuModel {
         self.rate("peak.vector", &self.peak()?.vector, number)
     }
 
-    /// Peak speed of the tensor or matrix cores on dense matrices of a type.
+    /// Returns the peak speed of the tensor or matrix cores on dense matrices of a type.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] and [`GpuError::NoRate`] where the file does not say it.
@@ -476,7 +477,7 @@ impl GpuModel {
         self.rate("peak.matrix", &self.peak()?.matrix, number)
     }
 
-    /// The memory.
+    /// Returns the memory.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] where the file has none.
@@ -484,7 +485,7 @@ impl GpuModel {
         self.section("memory", self.memory.as_ref())
     }
 
-    /// The copy engines.
+    /// Returns the copy engines.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] where the file has none.
@@ -492,7 +493,7 @@ impl GpuModel {
         self.section("copy_engines", self.copy_engines.as_ref())
     }
 
-    /// The caches.
+    /// Returns the caches.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] where the file has none.
@@ -516,7 +517,7 @@ impl GpuModel {
         self.section("power", self.power.as_ref())
     }
 
-    /// Its compute units, caches and memory as a cycle-level model times them.
+    /// Returns its compute units, caches and memory as a cycle-level model times them.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] where the file has none.
@@ -524,7 +525,7 @@ impl GpuModel {
         self.section("hierarchy", self.hierarchy.as_ref())
     }
 
-    /// What a section holds, or an error that names it, the model and the file.
+    /// Returns a section's contents, or an error that names it, the model and the file.
     fn section<T>(&self, section: &'static str, found: Option<T>) -> Result<T, GpuError> {
         found.ok_or_else(|| GpuError::NoSection {
             model: self.name.clone(),

@@ -1,8 +1,8 @@
 //! Reads and writes a GPU model's file.
 //!
-//! The types of [`super::model`] say what a file holds; what is no value of theirs, though of
-//! the right kind (a bandwidth of zero, a GPU on InfiniBand), is refused here, where the place is
-//! still known.
+//! The types of [`super::model`] say what a file holds. A value of the right kind may still make no
+//! sense (a bandwidth of zero, a GPU on InfiniBand). It is refused here, where the place is still
+//! known.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +39,7 @@ pub(super) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String
     if text.trim().is_empty() { Err(D::Error::custom("the text is empty")) } else { Ok(text) }
 }
 
-/// Texts that each say something.
+/// Reads texts that each say something.
 pub(super) fn lists_of_words<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<String>, D::Error> {
@@ -111,7 +111,7 @@ pub(super) fn one_or_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u
     if matches!(value, 1 | 2) { Ok(value) } else { Err(D::Error::custom("it must be 1 or 2")) }
 }
 
-/// Speeds by number type, none of them zero.
+/// Reads speeds by number type, none of them zero.
 pub(super) fn rates<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<NumberType, OperationRate>, D::Error> {
@@ -125,13 +125,13 @@ pub(super) fn rates<'de, D: Deserializer<'de>>(
     }
 }
 
-/// A generation of PCIe.
+/// Reads a generation of PCIe.
 pub(super) fn pcie<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LinkKind, D::Error> {
     let kind = LinkKind::deserialize(deserializer)?;
     if kind.is_pcie() { Ok(kind) } else { Err(D::Error::custom("it is no generation of PCIe")) }
 }
 
-/// What joins GPUs: NVLink or xGMI.
+/// Reads the kind of links that joins GPUs: NVLink or xGMI.
 pub(super) fn gpu_fabric<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LinkKind, D::Error> {
     let kind = LinkKind::deserialize(deserializer)?;
     if kind.is_nvlink() || kind.is_xgmi() {

@@ -1,4 +1,4 @@
-//! Every file, and what is refused.
+//! Tests every file, and refusals.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -137,7 +137,8 @@ fn every_gpu_of_a_preset_that_has_a_model_has_a_known_one() {
     }
 }
 
-/// The MAPA papers' GPU, of which workloads are timed, and what data sheets say of some others.
+/// These are the facts of the MAPA papers' GPU, on which workloads are timed, and of some others,
+/// by their data sheets.
 #[test]
 fn facts_are_those_of_the_data_sheets() {
     let v100 = find("V100-SXM2-16GB").unwrap();
@@ -155,8 +156,8 @@ fn facts_are_those_of_the_data_sheets() {
     assert_eq!(find("mi250x").unwrap().memory().unwrap().capacity, Bytes(64 << 30));
 }
 
-/// Speeds rise as numbers narrow, and a tensor core is never slower than the plain cores; a slip
-/// of a digit, or a rate with sparsity beside dense ones, would show.
+/// Speeds rise as numbers narrow, and a tensor core is never slower than the plain cores. A slip of
+/// a digit, or a rate with sparsity beside dense ones, would show.
 #[test]
 fn speeds_are_of_one_piece() {
     for model in all() {

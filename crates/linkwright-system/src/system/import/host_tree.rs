@@ -1,9 +1,9 @@
 //! The PCIe tree of a host, rebuilt from how close its devices are to one another.
 //!
-//! What it represents: the smallest tree of sockets, host bridges and PCIe switches in
-//! which every pair of devices is as close as the input says. What it leaves out: ports,
-//! lanes and bus numbers, which such inputs do not give. A pair without a relation (NVLink
-//! hides it) is put as far apart as the other pairs allow.
+//! The result is the smallest tree of sockets, host bridges and PCIe switches that fits. In it,
+//! every pair of devices is as close as the input says. Such inputs do not give ports, lanes and
+//! bus numbers, so these are left out. A pair without a relation (NVLink hides it) is put as far
+//! apart as the other pairs allow.
 
 use crate::system::identity::Identity;
 use crate::system::import::sockets::{self, Sockets};
@@ -11,31 +11,31 @@ use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::locality::{Affinity, Locality};
 use crate::system::server::{Device, DeviceId, ServerBuilder, ServerError};
 
-/// What two devices have to cross to reach each other over PCIe, nearest first.
+/// Says which parts two devices have to cross to reach each other over PCIe, nearest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::system) enum Relation {
-    /// One PCIe switch.
+    /// Means one PCIe switch.
     Switch,
-    /// Several PCIe switches, no host bridge.
+    /// Means several PCIe switches, no host bridge.
     Switches,
-    /// One host bridge.
+    /// Means one host bridge.
     HostBridge,
-    /// Two host bridges of one socket.
+    /// Means two host bridges of one socket.
     Socket,
-    /// The link between two sockets.
+    /// Means the link between two sockets.
     System,
 }
 
-/// A device at a leaf of the tree.
+/// Describes a device at a leaf of the tree.
 #[derive(Debug, Clone)]
 pub(in crate::system) struct Endpoint {
-    /// Its name.
+    /// Names it in the machine.
     pub(in crate::system) name: String,
-    /// A GPU or a NIC.
+    /// Says whether it is a GPU or a NIC.
     pub(in crate::system) kind: DeviceKind,
     /// Its product, where the input names it.
     pub(in crate::system) model: Option<String>,
-    /// What tells its socket: the NUMA nodes near it, or the CPU cores.
+    /// Tells its socket: the NUMA nodes near it, or the CPU cores.
     pub(in crate::system) affinity: Option<Affinity>,
     /// All that the input says of its make.
     pub(in crate::system) identity: Identity,
@@ -53,7 +53,7 @@ impl Endpoint {
 /// The devices of a host and what is known of each pair; the relations are symmetric.
 #[derive(Debug, Clone)]
 pub(in crate::system) struct Host {
-    /// The devices.
+    /// Lists the devices.
     pub(in crate::system) endpoints: Vec<Endpoint>,
     /// The relation of each pair, where the input gives one.
     pub(in crate::system) relations: Vec<Vec<Option<Relation>>>,
@@ -62,15 +62,15 @@ pub(in crate::system) struct Host {
 /// A relation that no tree can have beside the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::system) struct Contradiction {
-    /// One device of the pair.
+    /// Gives one device of the pair.
     pub(in crate::system) a: usize,
-    /// The other.
+    /// Gives the other.
     pub(in crate::system) b: usize,
     /// A device that is closer to both than they are to each other, where one device does it.
     pub(in crate::system) through: Option<usize>,
 }
 
-/// A host's tree, not yet in a machine.
+/// Holds a host's tree, not yet in a machine.
 #[derive(Debug)]
 pub(in crate::system) struct HostTree {
     endpoints: Vec<Endpoint>,
@@ -82,12 +82,12 @@ pub(in crate::system) struct HostTree {
     assumptions: Vec<String>,
 }
 
-/// The ids that a tree's devices got in a machine.
+/// Holds the ids that a tree's devices got in a machine.
 #[derive(Debug)]
 pub(in crate::system) struct Installed {
-    /// One id for each endpoint.
+    /// Gives one id for each endpoint.
     pub(in crate::system) endpoints: Vec<DeviceId>,
-    /// One id for each fabric switch.
+    /// Gives one id for each fabric switch.
     pub(in crate::system) fabric_switches: Vec<DeviceId>,
 }
 
@@ -104,8 +104,8 @@ impl Host {
         self.relations[a][b]
     }
 
-    /// The devices in groups: whatever a chain of relations no farther than `level` joins,
-    /// each group and the groups among themselves in the order of the devices.
+    /// Splits the devices into groups that chains of relations no farther than `level` join. Each
+    /// group and the groups among themselves are in the order of the devices.
     pub(in crate::system) fn groups(&self, members: &[usize], level: Relation) -> Vec<Vec<usize>> {
         let mut unseen: Vec<usize> = members.to_vec();
         let mut groups = Vec::new();
@@ -142,7 +142,7 @@ impl Host {
         None
     }
 
-    /// What had to be assumed to place devices below their sockets.
+    /// Lists the assumptions that place devices below their sockets.
     fn placement_assumptions(&self) -> Vec<String> {
         let all: Vec<usize> = (0..self.endpoints.len()).collect();
         let name = |device: usize| self.endpoints[device].name.as_str();
@@ -251,8 +251,9 @@ impl HostTree {
         switch
     }
 
-    /// Puts the tree into a machine: its PCIe links all of kind `pcie`, its sockets joined
-    /// pairwise, and the NVSwitches among its devices so that devices stay in the usual order.
+    /// Puts the tree into a machine. Its PCIe links are all of kind `pcie`, and its sockets are
+    /// joined pairwise. The NVSwitches stand among its devices so that devices stay in the usual
+    /// order.
     ///
     /// # Errors
     /// An endpoint whose name is taken.

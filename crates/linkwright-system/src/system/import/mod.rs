@@ -1,9 +1,9 @@
-//! One door to every reader of machines: by the format's name, or by the look of the text.
+//! Opens one door to every reader of machines: by the format's name, or by the look of the text.
 //!
-//! - [`nvidia_smi`]: what `nvidia-smi topo -m` prints
-//! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
+//! - [`nvidia_smi`] reads the output of `nvidia-smi topo -m`
+//! - [`rocm_smi`] reads the output of `rocm-smi --showtopo`
 //! - [`amd_smi`]: `amd-smi topology` prints it
-//! - [`nccl_xml`]: the topology file of NCCL and RCCL
+//! - [`nccl_xml`] reads the topology file of NCCL and RCCL
 //!
 //! [`measured`] reads what was measured between the GPUs of a machine.
 
@@ -66,10 +66,11 @@ pub fn importer(name: &str) -> Result<&'static dyn ImportFormat, SystemError> {
     })
 }
 
-/// What an input may not say and its owner may know; a reader ignores what it has no use for.
+/// Holds facts that an input may not say and its owner may know. A reader ignores those that it has
+/// no use for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// The machine's name; the TOML file's own, or the format's name, where absent.
+    /// Names the machine; where absent, the TOML file's own name holds, or the format's name.
     pub name: Option<String>,
     /// The NVLink generation behind `nvidia-smi` counts, and of the NVSwitches that a NCCL
     /// topology leaves out.
@@ -110,7 +111,7 @@ pub fn import(
 /// Reads a machine of the format of these that the text looks like; `file` names it in errors.
 ///
 /// # Errors
-/// As [`import`].
+/// Fails as [`import`] does.
 pub fn import_of(
     file: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! What an import says of GPUs whose model it does not know.
+//! Writes an import's notes on GPUs whose model it does not know.
 
 use crate::system::gpus;
 use crate::system::server::ServerBuilder;

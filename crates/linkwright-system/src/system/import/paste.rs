@@ -1,12 +1,12 @@
-//! Tool output as people paste it: words with their places, and lists of numbers.
+//! Reads tool output as people paste it: words with their places, and lists of numbers.
 //!
-//! Terminals and issue trackers change columns into spaces, lose the escape character of
-//! a colour code, add line ends of their own, and quote lines with `>`. What stays is the
-//! order of the words on a line, so the readers of pasted text work on words.
+//! Terminals and issue trackers change columns into spaces, and lose the escape character of a
+//! colour code. They add line ends of their own, and quote lines with `>`. They keep the order of
+//! the words on a line, so the readers of pasted text work on words.
 
 use crate::diagnostic::{InputError, Position};
 
-/// One word of a line, without the colour codes around it.
+/// Holds one word of a line, without the colour codes around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::system) struct Token {
     /// Is the word.
@@ -15,7 +15,7 @@ pub(in crate::system) struct Token {
     pub(in crate::system) position: Position,
     /// The column where a reader sees it, colour codes left out.
     pub(in crate::system) seen_at: usize,
-    /// How many tabs stand before it on its line.
+    /// Counts the tabs that stand before it on its line.
     pub(in crate::system) tabs: usize,
 }
 
@@ -34,19 +34,19 @@ impl Token {
 /// Holds the words of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::system) struct Line {
-    /// The words, first to last.
+    /// Lists the words, first to last.
     pub(in crate::system) tokens: Vec<Token>,
-    /// The place just past the last word.
+    /// Gives the place just past the last word.
     pub(in crate::system) end: Position,
 }
 
 impl Line {
-    /// The first word, or nothing on a blank line.
+    /// Returns the first word, or nothing on a blank line.
     pub(in crate::system) fn first(&self) -> &str {
         self.tokens.first().map_or("", |token| &token.text)
     }
 
-    /// The words with one space between them.
+    /// Joins the words with one space between them.
     pub(in crate::system) fn joined(&self) -> String {
         let words: Vec<&str> = self.tokens.iter().map(|token| token.text.as_str()).collect();
         words.join(" ")
@@ -64,7 +64,7 @@ pub(in crate::system) const MOST_DEVICES: usize = 512;
 /// Checks that a header can name another device.
 ///
 /// # Errors
-/// More than 512 devices.
+/// Refuses more than 512 devices.
 pub(in crate::system) fn has_room(
     file: &str,
     devices: usize,
@@ -77,10 +77,10 @@ pub(in crate::system) fn has_room(
     Err(next.refuse(file, problem, "paste the matrix of one server"))
 }
 
-/// The lines of a text, blank ones included.
+/// Returns the lines of a text, blank ones included.
 ///
 /// # Errors
-/// A text of more than 4 MiB, or of more than a million words and lines.
+/// Refuses a text of more than 4 MiB, or of more than a million words and lines.
 pub(in crate::system) fn lines(file: &str, text: &str) -> Result<Vec<Line>, InputError> {
     let refuse = |count: usize, what: &str, most: &str| {
         let problem = format!("the paste has {count} {what}, more than any server's");
@@ -98,7 +98,7 @@ pub(in crate::system) fn lines(file: &str, text: &str) -> Result<Vec<Line>, Inpu
     Ok(words_by_line(text))
 }
 
-/// The same, however long.
+/// Returns the same for any length.
 pub(in crate::system) fn words_by_line(text: &str) -> Vec<Line> {
     text.lines().enumerate().map(|(index, line)| words(line, index + 1)).collect()
 }
@@ -108,12 +108,12 @@ pub(in crate::system) fn first_word(line: &str) -> String {
     Words::new(line, 1).next().map_or_else(String::new, |token| token.text)
 }
 
-/// The place just past the last line.
+/// Returns the place just past the last line.
 pub(in crate::system) fn end(lines: &[Line]) -> Position {
     lines.last().map_or(Position { line: 1, column: 1 }, |line| line.end)
 }
 
-/// The words of one line, by its number in the text.
+/// Returns the words of one line, by its number in the text.
 pub(in crate::system) fn words(line: &str, number: usize) -> Line {
     let mut words = Words::new(line, number);
     let tokens = words.by_ref().collect();
@@ -177,8 +177,8 @@ impl Iterator for Words<'_> {
     }
 }
 
-/// The length of a colour code such as `ESC[4m` at the start of a text. Issue
-/// trackers drop the escape character and keep the rest.
+/// Returns the length of a colour code such as `ESC[4m` at the start of a text. Issue trackers drop
+/// the escape character and keep the rest.
 fn colour_code(text: &str) -> Option<usize> {
     let (start, code) = match text.strip_prefix('\u{1b}') {
         Some(code) => (1, code),
@@ -197,7 +197,7 @@ pub(in crate::system) fn is_gpu_name(word: &str) -> bool {
     word.strip_prefix("GPU").is_some_and(|rest| number(rest).is_some())
 }
 
-/// A plain decimal number: digits only, no leading zero.
+/// Reads a plain decimal number: digits only, no leading zero.
 pub(in crate::system) fn number(word: &str) -> Option<u32> {
     let plain = word == "0" || !word.starts_with('0');
     let digits = word.bytes().all(|byte| byte.is_ascii_digit());

@@ -6,12 +6,12 @@ use crate::system::locality::Affinity;
 use crate::system::server::{DeviceId, Link, ServerBuilder, ServerError};
 use crate::units::Bandwidth;
 
-/// The devices of each socket, and what had to be assumed to tell.
+/// Holds the devices of each socket, and the assumptions behind it.
 #[derive(Debug)]
 pub(in crate::system) struct Sockets {
-    /// The devices of each socket, sockets by their affinity.
+    /// Lists the devices of each socket, sockets by their affinity.
     pub(in crate::system) members: Vec<Vec<usize>>,
-    /// One sentence each.
+    /// Holds one sentence for each.
     pub(in crate::system) assumptions: Vec<String>,
 }
 
@@ -25,9 +25,9 @@ struct Socket {
 
 /// Gives each device its socket.
 ///
-/// Relations decide first, because an affinity is often missing or that of a whole virtual
-/// machine; then the affinity; and what neither places joins the first socket that no
-/// relation keeps it from.
+/// Relations decide first, because an affinity is often missing, or is the affinity of a whole
+/// virtual machine. Then the affinity decides. A device that neither places joins the first socket
+/// that no relation keeps it from.
 pub(in crate::system) fn assign(host: &Host) -> Sockets {
     let mut assumptions = Vec::new();
     let all: Vec<usize> = (0..host.endpoints.len()).collect();
@@ -110,7 +110,7 @@ pub(in crate::system) fn assign(host: &Host) -> Sockets {
 /// Joins every two sockets of each host by one link, and says that this is assumed.
 ///
 /// # Errors
-/// As [`ServerBuilder::link`].
+/// Fails as [`ServerBuilder::link`] does.
 pub(in crate::system) fn join(
     builder: &mut ServerBuilder,
     hosts: &[Vec<DeviceId>],
@@ -150,8 +150,9 @@ pub(in crate::system) fn join(
 /// preset `gb200-nvl72` takes the same.
 const BETWEEN_GRACES: Bandwidth = Bandwidth(100_000_000_000);
 
-/// The link between sockets where the input does not name the processor: that of most
-/// two-socket servers, and that of the processors whose sockets appear as many NUMA nodes.
+/// Returns the kind of link between sockets where the input does not name the processor. It is the
+/// kind in most two-socket servers. With more sockets it is the kind of the processors whose
+/// sockets appear as many NUMA nodes.
 pub(in crate::system) fn default_link(sockets: usize) -> LinkKind {
     if sockets > 2 { LinkKind::InfinityFabric } else { LinkKind::Upi }
 }

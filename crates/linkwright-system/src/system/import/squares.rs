@@ -1,6 +1,6 @@
 //! Reads square blocks of a tool's output: a title, a header of GPUs, and a row for each of them.
 //!
-//! `rocm-smi` and `amd-smi` print such blocks. They differ in their [`Dialect`].
+//! `rocm-smi` and `amd-smi` are the tools that print such blocks. They differ in their [`Dialect`].
 
 use std::ops::Range;
 

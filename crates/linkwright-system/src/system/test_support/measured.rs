@@ -29,7 +29,7 @@ impl PairRates {
     /// Those of a sound machine: a fixed part of what its links have.
     ///
     /// # Panics
-    /// For a machine of several servers.
+    /// Refuses a machine of several servers.
     #[must_use]
     pub fn of(server: &Server) -> Self {
         let graph = GpuGraph::new(server, BandwidthProfile::DataSheet).expect("one server");

@@ -1,4 +1,4 @@
-//! What was measured of a machine, in its file.
+//! Reads and writes the measurements of a machine, in its file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::system::kinds::LinkKind;
 use crate::system::server::Link;
 use crate::units::Picoseconds;
 
-/// The longest launch.
+/// Limits the time of a launch.
 const LONGEST_LAUNCH: Picoseconds = Picoseconds::SECOND;
 
 #[derive(Deserialize)]
@@ -43,11 +43,11 @@ struct Launch {
 }
 
 impl File {
-    /// The calibration of a machine with these links.
+    /// Reads the calibration of a machine with these links.
     ///
     /// # Errors
-    /// Links that the machine has not got, switches that do not reduce, a launch of more than a second,
-    /// residuals out of order; with the place.
+    /// Refuses links that the machine has not got, and switches that do not reduce. Refuses a
+    /// launch of more than a second, and residuals out of order. Each error has its place.
     pub(super) fn read(
         self,
         file: &str,

@@ -1,4 +1,4 @@
-//! A group of devices of a machine's file: what all of them are, and what is one's own.
+//! Reads a group of devices of a machine's file: the facts that all share, and those of each.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ impl Source<'_> {
 }
 
 impl DeviceGroup {
-    /// Its devices, each with the place of its name.
+    /// Returns its devices, each with the place of its name.
     pub(super) fn devices(
         &self,
         file: &str,
@@ -144,7 +144,7 @@ impl DeviceGroup {
         }
     }
 
-    /// The PCI addresses: one for each device, or none.
+    /// Returns the PCI addresses: one for each device, or none.
     fn addresses(&self, source: &Source) -> Result<Vec<String>, InputError> {
         let Some(listed) = &self.pci_addresses else { return Ok(Vec::new()) };
         let bad = listed.get_ref().iter().find(|address| !is_pci_address(address.get_ref()));

@@ -1,4 +1,4 @@
-//! Linkwright's own machine format.
+//! Reads and writes Linkwright's own machine format.
 //!
 //! ```toml
 //! name = "pair"

@@ -58,7 +58,7 @@ fn errors_name_line_and_column() {
     }
 }
 
-/// A GPU and a CPU with everything that is known of such, and what the reader says of each key.
+/// Holds a GPU and a CPU with all their known facts, to test what the reader says of each key.
 const KNOWN: &str = "name = \"known\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\"]\n\
     vendor_id = \"10DE\"\ndevice_id = \"1db1\"\nsubsystem_id = \"10de:1212\"\n\
     [[device]]\nkind = \"cpu\"\nnames = [\"C\"]\nvendor_id = \"GenuineIntel\"\n\
@@ -127,7 +127,7 @@ fn wrong_facts_are_refused_where_they_stand_with_what_would_work() {
     assert!(error.contains("no network interface is so fast"), "{error}");
 }
 
-/// A machine of GPUs, a CPU, NVSwitches and a PCIe switch with links of some lines.
+/// Makes a machine of GPUs, a CPU, NVSwitches and a PCIe switch with links of some lines.
 fn joined(links: &[&str]) -> String {
     let devices = [("gpu", "[\"A\", \"B\"]"), ("cpu", "[\"C\"]"), ("nvswitch", "[\"S\", \"T\"]")];
     let devices =

@@ -5,23 +5,23 @@ use serde::{Deserialize, Serialize};
 use super::reader;
 use crate::units::Bytes;
 
-/// The first-level caches of one kind.
+/// Describes the first-level caches of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FirstLevel {
     /// How many a GPU has.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub count: u32,
-    /// Bytes of each.
+    /// Counts the bytes of each.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 67_108_864>")]
     pub size: Bytes,
     /// Lines that a set holds.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 1024>")]
     pub ways: u32,
-    /// Cycles to look a line up.
+    /// Counts the cycles to look a line up.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub directory: u32,
-    /// Cycles to read or write one.
+    /// Counts the cycles to read or write one.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub bank: u32,
     /// Lines that may be under way.
@@ -29,23 +29,23 @@ pub struct FirstLevel {
     pub mshrs: u32,
 }
 
-/// The second-level cache, by banks.
+/// Describes the second-level cache, by banks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecondLevel {
-    /// Banks.
+    /// Counts the banks.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 256>")]
     pub banks: u32,
-    /// Bytes of each.
+    /// Counts the bytes of each.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 67_108_864>")]
     pub size: Bytes,
     /// Lines that a set holds.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 1024>")]
     pub ways: u32,
-    /// Cycles to look a line up.
+    /// Counts the cycles to look a line up.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub directory: u32,
-    /// Cycles to read or write one.
+    /// Counts the cycles to read or write one.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub bank: u32,
     /// Lines of a bank that may be under way.
@@ -54,7 +54,7 @@ pub struct SecondLevel {
     /// Requests that a bank takes in a cycle.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub requests: u32,
-    /// Cycles of the crossbar from the first level.
+    /// Counts the cycles of the crossbar from the first level.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub crossbar: u32,
     /// Whether a miss waits until memory has what it evicts (MGPU-TSM, section 4.4.1).
@@ -62,7 +62,7 @@ pub struct SecondLevel {
     pub evicts_first: bool,
 }
 
-/// Translation of addresses: buffers and the page walker.
+/// Describes the translation of addresses: buffers and the page walker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
@@ -70,7 +70,7 @@ pub struct Translation {
     /// are shared by neighbouring compute units.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 4096>")]
     pub buffers: u32,
-    /// Pages of each.
+    /// Counts the pages of each.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 4096>")]
     pub pages: u32,
     /// Sets of the second-level buffer.
@@ -79,10 +79,10 @@ pub struct Translation {
     /// Pages of each of its sets.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 1024>")]
     pub ways: u32,
-    /// Cycles of the second level.
+    /// Counts the cycles of the second level.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub latency: u32,
-    /// Cycles of a walk through the page table.
+    /// Counts the cycles of a walk through the page table.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub walk: u32,
     /// Walks at once.

@@ -5,20 +5,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::reader;
 use crate::units::Bytes;
 
-/// What the driver takes, in cycles.
+/// Holds the times of the driver, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Driver {
-    /// From a kernel's last work-group to when the host hears of it.
+    /// Counts the cycles from a kernel's last work-group to when the host hears of it.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub launch: u32,
-    /// From then to the first work-group of the next kernel.
+    /// Counts the cycles from then to the first work-group of the next kernel.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub relaunch: u32,
-    /// A copy to the device, before its first byte.
+    /// Counts the cycles of a copy to the device, before its first byte.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub copy_in: u32,
-    /// A copy back.
+    /// Counts the cycles of a copy back.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub copy_out: u32,
     /// A batch of page faults, before its first page moves; as of [`page_moves`](crate::system::movement::page_moves) where absent.
@@ -38,19 +38,19 @@ pub struct Flits {
     /// Bytes of a flit, which takes a cycle.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub flit: Bytes,
-    /// What encoding adds, in hundredths.
+    /// Says how much encoding adds, in hundredths.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1000>")]
     pub encoding: u32,
-    /// Cycles of a switch.
+    /// Counts the cycles of a switch.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub switch: u32,
 }
 
-/// Bytes of each kind of message.
+/// Counts the bytes of each kind of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageSizes {
-    /// A request to read.
+    /// Counts the bytes of a request to read.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub request: u32,
     /// A line to be written.
@@ -59,7 +59,7 @@ pub struct MessageSizes {
     /// A line that was read.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub response: u32,
-    /// What says that a line is written.
+    /// Counts the bytes of the message that a line is written.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub acknowledgement: u32,
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::reader;
 use crate::units::Bytes;
 
-/// The memory of a GPU, by channels.
+/// Describes the memory of a GPU, by channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channels {
-    /// Bytes of each of the channels, of which every bank of the second level has one.
+    /// Counts the bytes of each of the channels. Every bank of the second level has one channel.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 17_179_869_184>")]
     pub channel: Bytes,
     /// Cycles of an access; a channel takes a request each cycle.
@@ -17,47 +17,47 @@ pub struct Channels {
     pub latency: u32,
 }
 
-/// The banks of a channel of DRAM, in cycles.
+/// Describes the banks of a channel of DRAM, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramBanks {
-    /// How many.
+    /// Counts the banks.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub banks: u32,
-    /// Bytes of a row.
+    /// Counts the bytes of a row.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_048_576>")]
     pub row: Bytes,
-    /// From opening a row to reading or writing it (tRCD).
+    /// Counts the cycles from opening a row to reading or writing it (tRCD).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub activate: u32,
-    /// From a read to its first data (CL).
+    /// Counts the cycles from a read to its first data (CL).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub read: u32,
-    /// From a write to its first data (CWL).
+    /// Counts the cycles from a write to its first data (CWL).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub write: u32,
-    /// Closing a row (tRP).
+    /// Counts the cycles to close a row (tRP).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub precharge: u32,
     /// For how long a row is open at least (tRAS).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub row_active: u32,
-    /// A line on the bus.
+    /// Counts the cycles of a line on the bus.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
     pub burst: u32,
     /// In which at most four rows are opened (tFAW).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub window: u32,
-    /// From the last data of a write to a read (tWTR).
+    /// Counts the cycles from the last data of a write to a read (tWTR).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub turnaround: u32,
     /// From there to when the row may be closed (tWR).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub recovery: u32,
-    /// From one refresh to the next (tREFI).
+    /// Counts the cycles from one refresh to the next (tREFI).
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000_000>")]
     pub refresh_interval: u32,
-    /// A refresh (tRFC).
+    /// Counts the cycles of a refresh (tRFC).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub refresh: u32,
 }

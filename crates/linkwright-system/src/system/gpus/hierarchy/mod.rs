@@ -1,4 +1,4 @@
-//! What a cycle-level model of a GPU's inside needs to know of it.
+//! Holds the facts that a cycle-level model of a GPU's inside needs.
 
 mod caches;
 mod links;
@@ -21,10 +21,11 @@ use crate::units::{Bytes, Picoseconds};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hierarchy {
-    /// One cycle.
+    /// Holds the time of one cycle.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000_000>")]
     pub cycle: Picoseconds,
-    /// Bytes of a page of memory; as of [`page_moves`](crate::system::movement::page_moves) where absent.
+    /// Counts the bytes of a page of memory; as in
+    /// [`page_moves`](crate::system::movement::page_moves) where absent.
     #[serde(
         default = "usual_page",
         deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>"
@@ -33,22 +34,22 @@ pub struct Hierarchy {
     /// After how many bytes the next bank of the second level, and its channel, comes.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>")]
     pub interleaving: Bytes,
-    /// Where these come from.
+    /// Names the source of these.
     #[serde(deserialize_with = "reader::words")]
     pub source: String,
-    /// Compute units.
+    /// Describes the compute units.
     pub compute: Compute,
-    /// First-level caches of vectors, one for each compute unit.
+    /// Describes the first-level caches of vectors, one for each compute unit.
     pub vector: FirstLevel,
-    /// First-level caches of scalars, shared by neighbouring compute units.
+    /// Describes the first-level caches of scalars, shared by neighbouring compute units.
     pub scalar: FirstLevel,
-    /// First-level caches of instructions, shared by neighbouring compute units.
+    /// Describes the first-level caches of instructions, shared by neighbouring compute units.
     pub instruction: FirstLevel,
-    /// The second level.
+    /// Describes the second level.
     pub second: SecondLevel,
-    /// Translation of addresses.
+    /// Describes the translation of addresses.
     pub translation: Translation,
-    /// Memory.
+    /// Describes the memory.
     pub memory: Channels,
     /// The banks of a channel of memory, where they are timed.
     pub banks: DramBanks,
@@ -64,28 +65,28 @@ pub struct Hierarchy {
     /// Says what joins second levels and shared memory; one switch, as slow as PCIe's, where absent.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "wiring::heeded")]
     pub wiring: Option<PackageWiring>,
-    /// What the driver takes.
+    /// Holds the times of the driver.
     pub driver: Driver,
-    /// PCIe between GPUs and to the host.
+    /// Describes PCIe between GPUs and to the host.
     pub pcie: Flits,
-    /// Bytes of messages between caches and memory.
+    /// Counts the bytes of messages between caches and memory.
     pub messages: MessageSizes,
 }
 
-/// The compute units of a GPU.
+/// Describes the compute units of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compute {
-    /// How many.
+    /// Counts the compute units.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub units: u32,
-    /// Vector units of each.
+    /// Counts the vector units of each.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 16>")]
     pub simds: u32,
     /// Wavefronts that each vector unit keeps.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 64>")]
     pub wavefronts: u32,
-    /// Memory that a work-group shares, of each compute unit.
+    /// Counts the bytes of each compute unit's memory that a work-group shares.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_073_741_824>")]
     pub lds: Bytes,
     /// Code that a wavefront holds from the instruction on that it is at.
@@ -94,7 +95,7 @@ pub struct Compute {
     /// Cycles that an instruction of 64 work-items keeps its vector unit.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
     pub instruction: u32,
-    /// Cycles from an instruction's issue to that of the next of its wavefront.
+    /// Counts the cycles from an instruction's issue to the issue of the next of its wavefront.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
     pub latency: u32,
 }

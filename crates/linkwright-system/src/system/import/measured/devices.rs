@@ -59,9 +59,11 @@ pub(super) struct Listed {
 
 /// The device of a line such as these, whose words have one blank between them; None of any other line:
 ///
-/// - `Device: 0, NAME, pciBusID: 1b, pciDeviceID: 0, pciDomainID:0` of p2pBandwidthLatencyTest,
-/// - `Device 0: NAME (00000000:1b:00)` of nvbandwidth since v0.6, without the place before,
-/// - `Device: 2, NAME, GPU-UUID, 29:0.0` of rocm-bandwidth-test, without the last two of a CPU.
+/// - `Device: 0, NAME, pciBusID: 1b, pciDeviceID: 0, pciDomainID:0` comes from
+///   p2pBandwidthLatencyTest,
+/// - `Device 0: NAME (00000000:1b:00)` comes from nvbandwidth since v0.6, without the place before,
+/// - `Device: 2, NAME, GPU-UUID, 29:0.0` comes from rocm-bandwidth-test, without the last two for a
+///   CPU.
 pub(super) fn listed(line: &str) -> Option<Listed> {
     let colon = line.find("Device: ").map(|at| (at + "Device: ".len(), ','));
     let (start, separator) =

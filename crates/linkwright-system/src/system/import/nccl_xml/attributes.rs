@@ -1,4 +1,4 @@
-//! Attributes of NCCL's elements.
+//! Reads attributes of NCCL's elements.
 
 use roxmltree::{Attribute, Node};
 
@@ -10,12 +10,12 @@ use crate::system::server::MAX_BANDWIDTH;
 use crate::units::Bandwidth;
 pub(super) use crate::xml::Source;
 
-/// What an element says of a PCIe link; nothing where the system could not tell.
+/// Holds an element's facts of a PCIe link; nothing where the system could not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PcieLink {
-    /// The generation, by its transfer rate.
+    /// Gives the generation, by its transfer rate.
     pub(super) kind: Option<LinkKind>,
-    /// The lanes.
+    /// Counts the lanes.
     pub(super) lanes: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ pub(super) trait NcclAttributes {
     /// where it could not tell.
     fn speed(&self, ports: &[Node]) -> Result<Option<Bandwidth>, InputError>;
 
-    /// What an element says of the PCIe link above it.
+    /// Reads an element's facts of the PCIe link above it.
     fn pcie_link(&self, node: Node) -> Result<PcieLink, InputError>;
 }
 

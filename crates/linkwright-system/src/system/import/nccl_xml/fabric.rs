@@ -1,4 +1,4 @@
-//! NVLinks and xGMI links of a topology file.
+//! Reads NVLinks and xGMI links of a topology file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use crate::system::gpus::{self, GpuModel, LinkReach};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::units::Bandwidth;
 
-/// The PCI class of an NVSwitch.
+/// Gives the PCI class of an NVSwitch.
 const NVSWITCH: u32 = 0x06_8000;
 /// The PCI class under which a POWER processor shows its NVLinks.
 const NVLINK_BRIDGE: u32 = 0x06_8001;
 
-/// The far end of a bundle.
+/// Names the far end of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FarEnd {
-    /// A device of the file.
+    /// Is a device of the file.
     Device(usize),
-    /// An NVSwitch, by its number.
+    /// Is an NVSwitch, by its number.
     Switch(usize),
 }
 
@@ -30,7 +30,7 @@ pub(super) enum FarEnd {
 pub(super) struct Fabric {
     /// How many NVSwitches there are.
     pub(super) switches: usize,
-    /// Each bundle once: a GPU, the far end, the kind and the count.
+    /// Lists each bundle once: a GPU, the far end, the kind and the count.
     pub(super) bundles: Vec<(usize, FarEnd, LinkKind, u32)>,
     /// Lists the NVLink-C2C of each GPU that has it.
     pub(super) chip_to_chip: Vec<ChipToChip>,
@@ -49,7 +49,7 @@ pub(super) struct ChipToChip {
     pub(super) bandwidth: Bandwidth,
 }
 
-/// One `nvlink` or `xgmi` element.
+/// Holds one `nvlink` or `xgmi` element.
 struct Wire<'a> {
     node: Node<'a, 'a>,
     gpu: usize,
@@ -75,7 +75,7 @@ pub(super) fn model(device: &Found) -> Option<&'static GpuModel> {
     gpus::by_pci_id(id("vendor"), id("device")?)
 }
 
-/// Whether a GPU may have links that the file leaves out: all may but those that are sold
+/// Says whether a GPU may have links that the file leaves out. All may, but for those that are sold
 /// without, by their PCI id or compute capability.
 fn may_have_links(device: &Found) -> bool {
     if let Some(model) = model(device) {
@@ -85,8 +85,8 @@ fn may_have_links(device: &Found) -> bool {
     sm.is_none_or(|sm| matches!(sm, "60" | "70" | "80" | "90" | "100" | "103"))
 }
 
-/// The links of a file that names none, or none with a far end: as the option says, each GPU's
-/// to one NVSwitch; else none, and a warning.
+/// Returns the links of a file that names none, or none with a far end. If the option says so, each
+/// GPU's links go to one NVSwitch. Else there are none, and a warning.
 fn without_far_ends(tree: &mut Tree, wires: &[Wire], nvlink: Option<LinkKind>) -> Fabric {
     let gpus: Vec<usize> =
         (0..tree.devices.len()).filter(|at| tree.devices[*at].kind == DeviceKind::Gpu).collect();
@@ -314,7 +314,7 @@ fn chip_to_chip(source: &Source, devices: &[Found]) -> Result<Vec<ChipToChip>, I
 /// Gives ten times what a Grace Hopper superchip has, in bytes per second.
 pub(in crate::system) const MOST_C2C: u64 = 10 * LinkKind::NvlinkC2c.data_sheet().bandwidth.0;
 
-/// The NVLink generation of a compute capability, written without its dot.
+/// Returns the NVLink generation of a compute capability, written without its dot.
 pub(in crate::system) fn generation(sm: u32) -> LinkKind {
     match sm {
         ..=69 => LinkKind::Nvlink1,

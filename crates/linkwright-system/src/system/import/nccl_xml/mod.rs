@@ -50,10 +50,10 @@ impl ImportFormat for NcclXml {
     }
 }
 
-/// What the file may not say and its owner may know.
+/// Holds facts that the file may not say and its owner may know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NcclXmlOptions {
-    /// The machine's name; `nccl-xml` where absent.
+    /// Names the machine; `nccl-xml` where absent.
     pub name: Option<String>,
     /// The PCIe generation of links whose speed the file does not give; PCIe 3 where
     /// absent, as NCCL takes it. Also of a switch's uplink whose speed in the file is that of an
@@ -67,8 +67,8 @@ pub struct NcclXmlOptions {
 /// Reads a machine from NCCL's topology XML; `file` names it in errors.
 ///
 /// # Errors
-/// A text that is not XML or has a document type, elements and attributes that NCCL does
-/// not write, and links that their two ends do not agree on, each with its place.
+/// Refuses a text that is not XML or has a document type. Refuses elements and attributes that NCCL
+/// does not write, and links that their two ends do not agree on. Each error has its place.
 pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, SystemError> {
     let start = Position { line: 1, column: 1 };
     if let Some(kind) = options.pcie.filter(|kind| !kind.is_pcie()) {
@@ -154,7 +154,7 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, 
     Ok(builder.build()?)
 }
 
-/// The devices of one kind, in the order of a machine.
+/// Lists the devices of one kind, in the order of a machine.
 fn ordered<'t, 'a>(
     tree: &'t Tree<'a>,
     kind: DeviceKind,

@@ -9,7 +9,7 @@ use crate::system::test_support::{
 use crate::system::{BandwidthProfile, GpuGraph, Identity};
 use crate::units::Bandwidth;
 
-/// Two sockets, two GPUs under one switch and one elsewhere, NVLink in a chain.
+/// Describes two sockets, two GPUs under one switch and one elsewhere, NVLink in a chain.
 const WIRES: &str = r#"<system version="1">
   <cpu numaid="1" affinity="f0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="79">
     <pci busid="0000:85:00.0" class="0x030200" link_speed="8.0 GT/s PCIe" link_width="8">
@@ -44,7 +44,7 @@ const WIRES: &str = r#"<system version="1">
 </system>
 "#;
 
-/// Two GPUs at two switches.
+/// Describes two GPUs at two switches.
 const SWITCHED: &str = r#"<?xml version="1.0"?>
 <system version="1">
   <cpu numaid="-1" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="1">
@@ -65,7 +65,7 @@ const SWITCHED: &str = r#"<?xml version="1.0"?>
 </system>
 "#;
 
-/// A hand-written file: classes only.
+/// Holds a hand-written file: classes only.
 const PLAIN: &str = r#"<system version="1">
   <cpu numaid="0">
     <pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">

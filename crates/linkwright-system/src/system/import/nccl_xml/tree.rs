@@ -29,17 +29,17 @@ const INSIDE: [(&str, &[&str]); 10] = [
     ("coll", &["nic"]),
 ];
 
-/// A device of the file.
+/// Describes a device of the file.
 pub(super) struct Found<'a> {
-    /// Its element: `cpu`, `pci`, or the `nic` of a network interface without a PCI address.
+    /// Holds its element: `cpu`, `pci`, or the `nic` of a network interface without a PCI address.
     pub(super) node: Node<'a, 'a>,
-    /// What it is.
+    /// Gives its kind.
     pub(super) kind: DeviceKind,
-    /// Its name in the machine.
+    /// Names it in the machine.
     pub(super) name: String,
-    /// Where devices of its kind stand among each other.
+    /// Says where devices of its kind stand among each other.
     pub(super) order: i64,
-    /// The device above it; none for a CPU.
+    /// Gives the device above it; none for a CPU.
     pub(super) parent: Option<usize>,
     /// Names the device above all others that it hangs from: a CPU, or itself.
     pub(super) top: usize,
@@ -47,7 +47,7 @@ pub(super) struct Found<'a> {
     pub(super) host: usize,
     /// Its PCIe link to the device above; none where it has no PCI address.
     pub(super) link: Option<PcieLink>,
-    /// Its PCI address, in lower case.
+    /// Gives its PCI address, in lower case.
     pub(super) address: Option<String>,
     /// The `gpu` element of a GPU, where it has one.
     pub(super) gpu: Option<Node<'a, 'a>>,
@@ -55,20 +55,20 @@ pub(super) struct Found<'a> {
     pub(super) speed: Option<Bandwidth>,
 }
 
-/// Every device, in document order.
+/// Holds every device, in document order.
 pub(super) struct Tree<'a> {
-    /// The devices.
+    /// Lists the devices.
     pub(super) devices: Vec<Found<'a>>,
     /// Counts their hosts.
     pub(super) hosts: usize,
-    /// One sentence each.
+    /// Holds one sentence for each.
     pub(super) assumptions: Vec<String>,
-    /// What probably makes the machine wrong, likewise.
+    /// Lists the probable faults of the machine, likewise.
     pub(super) warnings: Vec<String>,
 }
 
 impl Tree<'_> {
-    /// Where a device sits: its own address, the NUMA node and the cores of the CPU above it.
+    /// Says where a device sits: its own address, the NUMA node and the cores of the CPU above it.
     pub(super) fn locality(&self, device: usize) -> Locality {
         let top = &self.devices[self.devices[device].top];
         let cpu = Some(top).filter(|found| found.kind == DeviceKind::Cpu);
@@ -83,8 +83,8 @@ impl Tree<'_> {
 }
 
 impl Tree<'_> {
-    /// Who made a device. Virtual machines fill ids that they do not tell with zeros or ones, and
-    /// dumps of bare ones write no id of a CPU of another architecture.
+    /// Says who made a device. Virtual machines fill ids that they do not tell with zeros or ones.
+    /// Dumps of bare machines write no id of a CPU of another architecture.
     pub(super) fn identity(&self, device: usize) -> Identity {
         let Found { node, kind, .. } = &self.devices[device];
         let attribute = |name| node.attribute(name);
@@ -301,7 +301,7 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// What a device without class is, by its vendor.
+    /// Finds the kind of a device without class, by its vendor.
     fn by_vendor(&mut self, node: Node<'a, 'a>, address: &str) -> DeviceKind {
         let kind = match node.attribute("vendor") {
             Some("0x10de" | "0x1002") => DeviceKind::Gpu,

@@ -1,9 +1,9 @@
-//! The cells of a row, also where they run into each other.
+//! Reads the cells of a row, also where they run into each other.
 //!
-//! nvidia-smi ends each cell with a tab, and where a machine has many devices loses some of
-//! them, or the tab and a letter: `PXBNODE` is PXB and NODE, `PH0-115` is PHB and the cores
-//! 0-115. A row is read so only where the number of its cells leaves one reading; the other
-//! half of the matrix, which is read apart, has to agree.
+//! nvidia-smi ends each cell with a tab. Where a machine has many devices it loses some of the
+//! tabs, or the tab and a letter. So `PXBNODE` is PXB and NODE, and `PH0-115` is PHB and the cores
+//! 0-115. A row is read in this way only where the number of its cells leaves one reading. The
+//! other half of the matrix, which is read apart, has to agree.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use crate::system::locality::Affinity;
 /// The most NVLinks that a cell may bond: two generations beyond today's 18.
 pub(in crate::system) const MOST_NVLINKS: u32 = 36;
 
-/// What a cell says of its two devices.
+/// Holds a cell's relation of its two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {
-    /// The device itself.
+    /// Means the device itself.
     Itself,
-    /// That many bonded NVLinks.
+    /// Counts bonded NVLinks.
     NvLink(u32),
-    /// A way over PCIe.
+    /// Means a way over PCIe.
     Pcie(Relation),
 }
 
@@ -48,19 +48,19 @@ fn is_whole(word: &str) -> bool {
     cell(word).is_some_and(|cell| !matches!(cell, Cell::NvLink(count) if count > MOST_NVLINKS))
 }
 
-/// A row: its cells, and the words after them.
+/// Holds a row: its cells, and the words after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// One word for each cell.
+    /// Holds one word for each cell.
     pub(super) cells: Vec<Token>,
-    /// The affinities.
+    /// Holds the affinities.
     pub(super) rest: Vec<Token>,
-    /// How many columns of affinities ran into the last cell.
+    /// Counts the columns of affinities that ran into the last cell.
     pub(super) runs_on: usize,
 }
 
-/// The cells of row number `row` among the words after its name, of which `width` are cells
-/// and at most `trailing` are affinities: every reading, but no more than two.
+/// Returns the cells of row number `row` among the words after its name. Among these words, `width`
+/// are cells and at most `trailing` are affinities. Returns every reading, but no more than two.
 pub(super) fn readings(words: &[Token], row: usize, width: usize, trailing: usize) -> Vec<Reading> {
     if words.len() >= width && words[..width].iter().all(|word| is_whole(&word.text)) {
         let (cells, rest) = (words[..width].to_vec(), words[width..].to_vec());
@@ -148,7 +148,7 @@ fn splits(word: &Token) -> Vec<Split> {
     found
 }
 
-/// A word in place of the characters from `from` on, all of which are one byte long.
+/// Makes a word in place of the characters from `from` on. All of these are one byte long.
 fn part(word: &Token, from: usize, text: &str) -> Token {
     let Position { line, column } = word.position;
     Token {

@@ -1,4 +1,4 @@
-//! The words of `nvidia-smi topo -m`: header, rows, cells and affinities.
+//! Reads the words of `nvidia-smi topo -m`: header, rows, cells and affinities.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ const WHOLE_HEADER: &str = "paste the whole output of `nvidia-smi topo -m`, ever
     column; if no device is missing, end the header with CPU Affinity and each GPU's row with N/A";
 const KNOWN_CELLS: &str = "the cells are X, NV#, PIX, PXB, PHB, NODE, SYS and SOC";
 
-/// A column of the matrix, and the row of the same name.
+/// Holds a column of the matrix, and the row of the same name.
 #[derive(Debug, Clone)]
 pub(super) struct Device {
-    /// The header's word.
+    /// Holds the header's word.
     pub(super) name: Token,
     /// Whether it is a GPU; everything else is a NIC.
     pub(super) is_gpu: bool,
-    /// The NUMA nodes near it.
+    /// Lists the NUMA nodes near it.
     pub(super) numa: Option<Affinity>,
-    /// The CPU cores near it.
+    /// Lists the CPU cores near it.
     pub(super) cores: Option<Affinity>,
 }
 
-/// A whole matrix: square and symmetric, X on the diagonal and nowhere else.
+/// Holds a whole matrix: square and symmetric, X on the diagonal and nowhere else.
 #[derive(Debug, Clone)]
 pub(super) struct Matrix {
-    /// The columns.
+    /// Lists the columns.
     pub(super) devices: Vec<Device>,
-    /// The cells by row and column.
+    /// Holds the cells by row and column.
     pub(super) cells: Vec<Vec<Cell>>,
-    /// The words of the cells, for errors.
+    /// Keeps the words of the cells, for errors.
     pub(super) words: Vec<Vec<Token>>,
-    /// Words that several cells ran into, each once, with their reading.
+    /// Lists words that several cells ran into, each once, with their reading.
     pub(super) glued: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ struct Reader<'a> {
 /// Reads the matrix.
 ///
 /// # Errors
-/// Anything but a whole and consistent matrix.
+/// Refuses anything but a whole and consistent matrix.
 pub(super) fn read(file: &str, text: &str, lines: &[Line]) -> Result<Matrix, InputError> {
     let whole = lines;
     let lines: Vec<&Line> = peer_access::without(whole).into_iter().map(|at| &whole[at]).collect();
@@ -155,8 +155,8 @@ fn read_header(file: &str, line: &Line) -> Result<(Vec<Device>, Vec<Title>), Inp
         devices.push(Device { name: token.clone(), is_gpu, numa: None, cores: None });
         rest = &rest[1..];
     }
-    // Every version of nvidia-smi titles the affinities, right of all devices: a header
-    // without them was cut, and nobody can say how many devices went with them.
+    // Every version of nvidia-smi titles the affinities, right of all devices. So a header without
+    // them was cut, and nobody can say how many devices went with them.
     if trailing.is_empty() {
         let problem = "the header ends before its CPU Affinity, so devices may be cut off";
         let last = line.tokens.last().map_or("", |token| token.text.as_str());
@@ -319,8 +319,8 @@ impl Reader<'_> {
         Ok(placed)
     }
 
-    /// The columns of all words but those of the first title, which is blank where no word
-    /// stands below it in a row that is aligned with its header.
+    /// Finds the columns of all words but those of the first title. That title is blank where no
+    /// word stands below it in a row that is aligned with its header.
     fn by_sight(&self, reading: &Reading) -> Option<Vec<usize>> {
         let (words, titles) = (&reading.rest, &self.trailing);
         let names = self.matrix.devices.iter().map(|device| device.name.seen_at);

@@ -1,9 +1,9 @@
 //! Reads the matrix that `nvidia-smi topo -m` prints, as people paste it.
 //!
-//! What it represents: the wires that explain the matrix. What the paste does not say
-//! (generations, which switches there are, what NVLink hides) is assumed, and each
-//! assumption is recorded in the machine. A paste that is cut off or contradicts itself is
-//! refused, never read as a smaller machine.
+//! The result holds the wires that explain the matrix. The paste leaves out generations, the
+//! switches that there are, and links that NVLink hides. These are assumed, and each assumption is
+//! recorded in the machine. A paste that is cut off or contradicts itself is refused, never read as
+//! a smaller machine.
 
 mod cells;
 mod matrix;
@@ -53,23 +53,23 @@ impl ImportFormat for NvidiaSmi {
     }
 }
 
-/// What the paste does not say and its owner may know.
+/// Holds facts that the paste does not say and its owner may know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NvidiaSmiOptions {
-    /// The machine's name; `nvidia-smi` where absent.
+    /// Names the machine; `nvidia-smi` where absent.
     pub name: Option<String>,
     /// The NVLink generation; inferred from the counts where absent. Where the matrix shows no
     /// NVLink, each GPU that may have some gets all of that generation to one NVSwitch.
     pub nvlink: Option<LinkKind>,
-    /// The PCIe generation; inferred from the NVLink generation where absent.
+    /// Gives the PCIe generation; inferred from the NVLink generation where absent.
     pub pcie: Option<LinkKind>,
 }
 
 /// Reads a machine from the text of `nvidia-smi topo -m`; `file` names it in errors.
 ///
 /// # Errors
-/// A text without a whole matrix, cells or affinities that nvidia-smi does not print, and
-/// relations that no machine can have, each with file, line, column and remedy.
+/// Refuses a text without a whole matrix, and cells or affinities that nvidia-smi does not print.
+/// Refuses relations that no machine can have. Each error has file, line, column and remedy.
 pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Server, SystemError> {
     check_options(file, options)?;
     let lines = paste::lines(file, text)?;

@@ -9,7 +9,7 @@ use crate::system::gpus::{self, GpuModel};
 use crate::system::import::paste::{self, Line, Token};
 use crate::system::locality::is_pci_address;
 
-/// What a paste names: for each GPU of the matrix its product, where it says it.
+/// Holds the names in a paste: for each GPU of the matrix its product, where the paste says it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     by_number: BTreeMap<u32, String>,
@@ -44,7 +44,7 @@ pub(super) fn read(file: &str, lines: &[Line], matrix: &Matrix) -> Result<Names,
     Ok(names)
 }
 
-/// `GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)`.
+/// Reads `GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)`.
 fn listed(line: &Line) -> Option<(u32, &Token, String)> {
     let [gpu, number, name @ ..] = line.tokens.as_slice() else { return None };
     let digits = number.text.strip_suffix(':').filter(|_| gpu.text == "GPU")?;
@@ -52,7 +52,8 @@ fn listed(line: &Line) -> Option<(u32, &Token, String)> {
     Some((paste::number(digits)?, number, name))
 }
 
-/// `|   0  NVIDIA H100 80GB HBM3    On  | 00000000:1B:00.0 Off | ...`: the name and the address.
+/// Reads the name and the address in `|   0  NVIDIA H100 80GB HBM3    On  | 00000000:1B:00.0 Off |
+/// ...`.
 fn tabled(line: &Line) -> Option<(u32, &Token, String, String)> {
     let [bar, number, rest @ ..] = line.tokens.as_slice() else { return None };
     let end = rest.iter().position(|word| word.text == "|").filter(|_| bar.text == "|")?;
@@ -78,13 +79,13 @@ fn words<'a>(tokens: impl Iterator<Item = &'a Token>) -> String {
 }
 
 impl Names {
-    /// The name of the GPU of a header's word.
+    /// Returns the name of the GPU of a header's word.
     pub(super) fn of(&self, gpu: &str) -> Option<&str> {
         let number = paste::number(gpu.strip_prefix("GPU")?)?;
         self.by_number.get(&number).map(String::as_str)
     }
 
-    /// The PCI address of the GPU of a header's word.
+    /// Returns the PCI address of the GPU of a header's word.
     pub(super) fn address(&self, gpu: &str) -> Option<&str> {
         let number = paste::number(gpu.strip_prefix("GPU")?)?;
         let known = self.addresses.get(&number).map(String::as_str);

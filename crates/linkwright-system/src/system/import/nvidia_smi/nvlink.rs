@@ -1,4 +1,4 @@
-//! From bonded counts to NVLink wires: direct links, or switches between them.
+//! Turns bonded counts into NVLink wires: direct links, or switches between them.
 //!
 //! How many links a GPU of each generation has, its models' files say.
 
@@ -16,15 +16,15 @@ use crate::units::Bandwidth;
 pub(super) struct Fabric {
     /// Their generation, or nothing where there is no NVLink.
     pub(super) kind: Option<LinkKind>,
-    /// Of one link in one direction.
+    /// Gives the bandwidth of one link in one direction.
     pub(super) bandwidth: Bandwidth,
     /// Pairs of GPUs and the links between them.
     pub(super) direct: Vec<(usize, usize, u32)>,
-    /// For each NVSwitch, its GPUs and the links of each.
+    /// Lists, for each NVSwitch, its GPUs and the links of each.
     pub(super) switches: Vec<Vec<(usize, u32)>>,
-    /// One sentence each.
+    /// Holds one sentence for each.
     pub(super) assumptions: Vec<String>,
-    /// What probably makes the links wrong.
+    /// Lists the probable faults of the links.
     pub(super) warnings: Vec<String>,
 }
 
@@ -188,8 +188,9 @@ fn count(cell: Cell) -> u32 {
     if let Cell::NvLink(count) = cell { count } else { 0 }
 }
 
-/// The oldest generation that can do it with direct links, unless the counts are those of
-/// a switched machine: 6 each in DGX-2, 12 each in DGX A100, 18 each in DGX H100.
+/// Returns the oldest generation that can do it with direct links. Another is taken where the
+/// counts are those of a switched machine. These are 6 each in DGX-2, 12 each in DGX A100, and 18
+/// each in DGX H100.
 fn infer(most_of_pair: u32, most_of_gpu: u32) -> LinkKind {
     match (most_of_pair, most_of_gpu) {
         (_, ..=6) => LinkKind::Nvlink2,
@@ -202,7 +203,7 @@ fn infer(most_of_pair: u32, most_of_gpu: u32) -> LinkKind {
     }
 }
 
-/// What else the counts fit, at another bandwidth a link.
+/// Names other machines that the counts fit, at another bandwidth a link.
 fn doubt(most_of_pair: u32, most_of_gpu: u32) -> Option<&'static str> {
     match (most_of_pair, most_of_gpu) {
         (_, ..=4) => Some(
@@ -220,7 +221,7 @@ fn beyond(matrix: &Matrix, kind: LinkKind) -> Option<&Token> {
     cells.filter(|(cell, _)| count(**cell) > most).map(|(_, word)| word).next()
 }
 
-/// The GPUs in groups that NVLinks join.
+/// Puts the GPUs into groups that NVLinks join.
 fn groups(matrix: &Matrix) -> Vec<Vec<usize>> {
     let mut seen = vec![false; matrix.devices.len()];
     let mut groups = Vec::new();

@@ -1,12 +1,12 @@
-//! What `nvidia-smi topo -p2p` prints: which GPUs may reach each other's memory. It says
-//! nothing of what joins them, so it is passed over beside a matrix and named alone.
+//! Skips the matrix of `nvidia-smi topo -p2p`: which GPUs may reach each other's memory. It says
+//! nothing of the links that join them. So it is passed over beside a matrix and named alone.
 
 use crate::system::import::paste::{self, Line};
 
-/// The cells of that matrix.
+/// Lists the possible cells of that matrix.
 const CELLS: [&str; 7] = ["OK", "CNS", "GNS", "TNS", "NS", "DR", "U"];
 
-/// The lines that belong to no such matrix, by their indices.
+/// Returns the lines that belong to no such matrix, by their indices.
 pub(super) fn without(lines: &[Line]) -> Vec<usize> {
     let filled = |from: usize| (from..lines.len()).find(|at| !lines[*at].tokens.is_empty());
     let is_header = |at: usize| {

@@ -354,7 +354,7 @@ fn affinities_stay_with_their_devices() {
     assert_ne!(places[0], places[7], "the two sockets differ");
 }
 
-/// A text with its tabs as spaces, as terminals copy it.
+/// Returns a text with its tabs as spaces, as terminals copy it.
 fn expanded(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! The blocks of `rocm-smi --showtopo`: three matrices and the NUMA lines.
+//! Reads the blocks of `rocm-smi --showtopo`: three matrices and the NUMA lines.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const DIALECT: Dialect = Dialect {
     is_cell: |word| paste::number(word).is_some() || link_type_of(word).is_some(),
 };
 
-/// One GPU's lines of the NUMA block.
+/// Holds one GPU's lines of the NUMA block.
 #[derive(Debug, Clone, Default)]
 struct NumaLines {
     node: Option<Option<Affinity>>,
@@ -64,7 +64,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Topology, InputError> {
     })
 }
 
-/// The words of a title line between its rules, or nothing for another line.
+/// Returns the words of a title line between its rules, or nothing for another line.
 fn title(line: &Line) -> Option<String> {
     let is_rule = |token: &&Token| token.text.len() > 1 && token.text.bytes().all(|b| b == b'=');
     let ruled = line.tokens.first().is_some_and(|token| is_rule(&token));
@@ -125,7 +125,7 @@ fn finished(lines: &[Line]) -> bool {
     lines.iter().any(|line| title(line).is_some_and(|t| t == END))
 }
 
-/// Reads `GPU 0 : (Topology) Numa Node: 1`, of which newer versions write `GPU[0]`.
+/// Reads `GPU 0 : (Topology) Numa Node: 1`; newer versions write `GPU[0]` in it.
 fn numa_line(
     file: &str,
     line: &Line,

@@ -1,10 +1,10 @@
 //! Reads what `rocm-smi --showtopo` prints, as people paste it. Its successor's is
 //! [`amd_smi`](super::amd_smi).
 //!
-//! What it represents: Infinity Fabric (xGMI) links between GPUs and the host tree behind
-//! them. What it leaves out: PCIe switches, which the output does not show. A pair counts as
-//! directly joined if it is one hop apart and no xGMI pair weighs less: the driver reports
-//! one hop for indirect xGMI pairs too, and adds weight for each further hop.
+//! The result holds Infinity Fabric (xGMI) links between GPUs and the host tree behind them. PCIe
+//! switches are left out, which the output does not show. A pair counts as directly joined if it is
+//! one hop apart and no xGMI pair weighs less. The driver reports one hop for indirect xGMI pairs
+//! too, and adds weight for each further hop.
 
 mod blocks;
 pub(super) mod machine;
@@ -42,14 +42,15 @@ impl ImportFormat for RocmSmi {
     }
 }
 
-/// What the paste does not say and its owner may know.
+/// Holds facts that the paste does not say and its owner may know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RocmSmiOptions {
-    /// The machine's name; the tool's where absent.
+    /// Names the machine; where absent, the tool's name holds.
     pub name: Option<String>,
-    /// The PCIe generation; PCIe 4 where absent.
+    /// Gives the PCIe generation; PCIe 4 where absent.
     pub pcie: Option<LinkKind>,
-    /// How many xGMI links join a pair; what the bandwidths of `amd-smi` tell, or one, where absent.
+    /// Counts the xGMI links that join a pair. Where absent, the bandwidths of `amd-smi` tell it,
+    /// or it is one.
     pub xgmi_links: Option<u32>,
 }
 
@@ -64,15 +65,16 @@ impl RocmSmiOptions {
 /// Reads a machine from the text of `rocm-smi --showtopo`; `file` names it in errors.
 ///
 /// # Errors
-/// A text without a whole link type block, cells that rocm-smi does not print, blocks that
-/// contradict each other and pastes that were cut, each with file, line, column and remedy.
+/// Refuses a text without a whole link type block, and cells that rocm-smi does not print. Refuses
+/// blocks that contradict each other and pastes that were cut. Each error has file, line, column
+/// and remedy.
 pub fn read(file: &str, text: &str, options: &RocmSmiOptions) -> Result<Server, SystemError> {
     check_options(file, options)?;
     let topology = blocks::read(file, text)?;
     TOOL.machine(file, text, &topology, options)
 }
 
-/// What `rocm-smi --showbus` says of a GPU: `GPU[0] : PCI Bus: 0000:29:00.0`.
+/// Reads a GPU's address in the output of `rocm-smi --showbus`: `GPU[0] : PCI Bus: 0000:29:00.0`.
 fn pci_address(text: &str, gpu: &str) -> Option<String> {
     let said = text.lines().filter(|line| is_of(line, gpu));
     let addresses = said.filter_map(|line| Some(line.split_once("PCI Bus:")?.1.trim()));
@@ -83,7 +85,7 @@ fn pci_address(text: &str, gpu: &str) -> Option<String> {
 /// Checks what the owner knows.
 ///
 /// # Errors
-/// A generation of another bus, and pairs of no link.
+/// Refuses a generation of another bus, and pairs of no link.
 pub(super) fn check_options(file: &str, options: &RocmSmiOptions) -> Result<(), InputError> {
     let refuse = |problem: &str, value: &str, remedy: &str| {
         Err(InputError::at(file, Position { line: 1, column: 1 }, problem, value, remedy))

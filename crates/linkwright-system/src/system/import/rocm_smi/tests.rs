@@ -13,7 +13,7 @@ const MI210: &str = example!("4x-mi210.rocm-smi-showtopo.txt");
 /// The names of an older version, which writes no weights, and a node that the driver does not know.
 const SPACED_NAMES: &str = quirk!("spaced-names.rocm-smi.txt");
 
-/// Two pairs of GPUs on two sockets, PCIe between the pairs.
+/// Describes two pairs of GPUs on two sockets, PCIe between the pairs.
 const PAIRS: &str = "\
 ==== Hops between two GPUs ====
        GPU0 GPU1 GPU2 GPU3
@@ -161,7 +161,7 @@ fn a_cut_paste_is_never_a_smaller_machine() {
     assert_cuts_are_safe(PAIRS, plain);
 }
 
-/// Eight GPUs, whose columns go on beyond the titles.
+/// Describes eight GPUs, whose columns go on beyond the titles.
 fn eight() -> String {
     let block = |title: &str, cell: &str| {
         let rule = "=".repeat(24);
@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// Eight GPUs, each joined to each.
+/// Describes eight GPUs, each joined to each.
 fn mesh() -> String {
     let names: Vec<String> = (0..8).map(|gpu| format!("GPU{gpu}")).collect();
     let mut text = format!("==== Link Type between two GPUs ====\n{}\n", names.join(" "));
