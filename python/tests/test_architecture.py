@@ -50,9 +50,7 @@ def test_a_way_has_its_steps_in_order(title: str, numbered: int) -> None:
     assert all(paths(step) for step in found)
 
 
-@pytest.mark.parametrize(
-    "step", [*steps("The way of a scenario"), *steps("The way of a message")]
-)
+@pytest.mark.parametrize("step", [*steps("The way of a scenario"), *steps("The way of a message")])
 def test_a_file_of_a_step_defines_each_name_of_it(step: str) -> None:
     texts = [path.read_text(encoding="utf-8") for path in paths(step) if path.is_file()]
     names = [word for word in MARKED.findall(step) if NAME.fullmatch(word)]

@@ -27,7 +27,9 @@ SOURCES = ("crates", "docs", "examples", "python", "validation", "fuzz")
 def recipes() -> dict[str, str]:
     """What each recipe says, by what is added."""
     items = RECIPES.split("\n### ")[1:]
-    return {title: text.split("\n## ")[0] for title, _, text in (it.partition("\n") for it in items)}
+    return {
+        title: text.split("\n## ")[0] for title, _, text in (it.partition("\n") for it in items)
+    }
 
 
 def test_every_layer_of_the_core_is_named_in_its_order() -> None:

@@ -64,5 +64,5 @@ def test_the_start_links_the_first_guide() -> None:
 
 def test_the_start_links_all_other_pages_at_the_top() -> None:
     text = (DOCS / "index.md").read_text(encoding="utf-8")
-    others = [page for page in ("accuracy.md", "architecture.md", "style.md", "benchmarks.md")]
+    others = ("accuracy.md", "architecture.md", "style.md", "benchmarks.md")
     assert all(f"]({page})" in text for page in others)
