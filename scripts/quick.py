@@ -38,7 +38,7 @@ class Step:
 
 
 def changed(stamp: Path = STAMP, root: Path = ROOT) -> list[str]:
-    """The files that changed since the last run that passed, relative to the root.
+    """Finds the files that changed since the last run that passed, relative to the root.
 
     Without such a run they are the files that differ from the last commit.
     """
@@ -63,7 +63,7 @@ def _modified(path: Path) -> float:
 
 
 def crates_of(files: Sequence[str]) -> dict[str, list[str]]:
-    """The packages with a changed file, each with the modules of these files."""
+    """Groups files by package, and gives the modules of each package that they belong to."""
     found: dict[str, set[str]] = {}
     for file in files:
         parts = Path(file).parts
@@ -75,7 +75,7 @@ def crates_of(files: Sequence[str]) -> dict[str, list[str]]:
 
 
 def module_of(parts: Sequence[str]) -> str:
-    """The path of the module that holds a file's tests, as the names of tests begin.
+    """Gives the path of the module that holds a file's tests, as the names of tests begin.
 
     A table belongs to the module of its folder.
     """
@@ -87,13 +87,13 @@ def module_of(parts: Sequence[str]) -> str:
 
 
 def filters(modules: Sequence[str]) -> list[str]:
-    """The beginnings of the names of the tests of modules: their own, and those in files beside."""
+    """Gives the first parts of names of tests: those of modules, and of the tests beside them."""
     beside = {f"{module.rpartition('::')[0]}::tests" for module in modules if "::" in module}
     return sorted({*modules, *beside} - {""})
 
 
 def rust_steps(crates: dict[str, list[str]]) -> list[Step]:
-    """The steps of Rust, in the order in which they run."""
+    """Lists the steps of Rust in the order in which they run."""
     steps = [Step("rustfmt", ["cargo", "fmt", "--all", "--check"])]
     for crate, modules in crates.items():
         package = ["--package", crate, "--locked"]
@@ -107,7 +107,7 @@ def rust_steps(crates: dict[str, list[str]]) -> list[Step]:
 
 
 def python_steps() -> list[Step]:
-    """The steps of Python, in the order in which they run."""
+    """Lists the steps of Python in the order in which they run."""
     return [
         Step("ruff format", [str(BIN / "ruff"), "format", "--check", *PYTHON]),
         Step("ruff check", [str(BIN / "ruff"), "check", *PYTHON]),
@@ -116,7 +116,7 @@ def python_steps() -> list[Step]:
 
 
 def run(steps: Sequence[Step]) -> bool:
-    """Runs steps one after another, to the first that fails; whether all passed."""
+    """Runs steps one after another to the first that fails; tells whether all passed."""
     return all(passes(step) for step in steps)
 
 

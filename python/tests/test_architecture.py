@@ -14,24 +14,24 @@ MARKED = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
 NAME = re.compile(r"[A-Za-z_]\w*")
 DEFINES = r"\b(?:fn|struct|enum|trait|type|const|static|def|class)\s+{0}\b|^{0}\b[^=\n]*=(?!=)"
-# The steps of the two ways: each names files, and what to look for in them.
+# A step of one of the two ways. It names files, and names that these define.
 STEP = re.compile(r"^\d+\. .*?(?=^\d+\. |\Z|\n\n)", re.MULTILINE | re.DOTALL)
 
 
 def section(title: str) -> str:
-    """What stands below a heading, to the next."""
+    """Gives the text below a heading, to the next."""
     return TEXT.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
 
 
 def steps(title: str) -> list[str]:
-    """The numbered steps of a section, and the paragraphs behind them."""
+    """Finds the numbered steps of a section, and the paragraphs behind them."""
     text = section(title)
     numbered = STEP.findall(text)
     return [*numbered, *text.split(numbered[-1])[1].split("\n\n")]
 
 
 def paths(text: str) -> list[Path]:
-    """The files and folders that a text names."""
+    """Finds the files and folders that a text names."""
     return [ROOT / word for word in MARKED.findall(text) if PATH.fullmatch(word)]
 
 

@@ -1,4 +1,4 @@
-"""The lists of guides and concepts link every page of the navigation, with one sentence each."""
+"""Holds the lists of guides and concepts to one sentence for each page of the navigation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -19,14 +19,14 @@ FIRST = "guide/quick-start.md"
 
 
 def navigation() -> dict[str, list[Any]]:
-    """The parts of the navigation that have pages below them."""
+    """Finds the parts of the navigation that have pages below them."""
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     found = yaml.safe_load(re.sub(r"!!python/\S+", "", text))["nav"]
     return {name: below for part in found if isinstance(part, dict) for name, below in part.items()}
 
 
 def pages(below: object) -> Iterator[str]:
-    """The pages of a part of the navigation."""
+    """Gives the pages of a part of the navigation."""
     if isinstance(below, str):
         if below.endswith(".md"):
             yield below
@@ -39,7 +39,7 @@ def pages(below: object) -> Iterator[str]:
 
 
 def sentence_of(listed: Path, page: Path) -> str:
-    """What a list says of a page, behind its link; empty where it has none."""
+    """Finds the words of a list behind the link of a page; gives an empty text without a link."""
     entry = re.compile(r"^- \[[^\]]+\]\(([\w./-]+)\): ([^\n]+(?:\n  [^\n]+)*)", re.MULTILINE)
     for link, said in entry.findall(listed.read_text(encoding="utf-8")):
         if (listed.parent / link).resolve() == page.resolve():
