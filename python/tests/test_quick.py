@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import quick
@@ -59,12 +60,19 @@ def test_a_file_gives_its_crate_and_its_module() -> None:
 def test_a_long_crate_runs_the_tests_of_changed_modules_and_beside_them() -> None:
     crates = {"linkwright-collectives": ["collectives::schedule::time"], "linkwright-graph": ["x"]}
     commands = {step.name: list(step.command) for step in quick.rust_steps(crates)}
-    assert commands["tests linkwright-graph"][-1] == "--"
+    assert commands["tests linkwright-graph"][-1] == "--quiet"
     long = commands["tests linkwright-collectives"]
     assert long[long.index("--") + 1 :] == [
         "collectives::schedule::tests",
         "collectives::schedule::time",
     ]
+
+
+def test_a_step_is_stopped_at_its_limit_and_fails_only_by_what_failed() -> None:
+    slow = "import time; print('test a ... {}', flush=True); time.sleep(60)"
+    for word, passed in (("ok", True), ("FAILED", False)):
+        step = quick.Step("slow", [sys.executable, "-c", slow.format(word)], limit=1.0)
+        assert quick.passes(step) is passed
 
 
 def test_a_long_crate_of_which_only_other_files_changed_is_linted_alone() -> None:
