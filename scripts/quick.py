@@ -26,7 +26,7 @@ STAMP = ROOT / "target" / "quick"
 BIN = Path(sys.executable).parent
 PYTHON = ("python", "examples", "scripts")
 # The unit tests of these crates play whole collectives, systems or GPUs: together they take minutes
-# without optimisation. Of these crates only the tests of the changed modules run, to a limit of time.
+# without optimisation. Of these only the tests of the changed modules run, to a limit of time.
 LONG = frozenset(
     {
         "linkwright",
