@@ -1,4 +1,4 @@
-//! Thread blocks that behave alike, played once, of one edit.
+//! Thread blocks that behave alike, played once.
 //!
 //! What it represents: two blocks behave alike if they take the same steps, and if whatever either
 //! meets (the block that it receives from, the one that it sends to, the blocks that it waits for,
