@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from linkwright import preset_names
+from linkwright.network import preset_names
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
