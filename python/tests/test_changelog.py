@@ -1,107 +1,29 @@
-"""The changelog's table of old and new calls: each new call is there, and no old one is."""
+"""The changelog is one page of what the version does, and links every guide."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
+from linkwright.network import preset_names
 
-import linkwright
-from linkwright import System
-from linkwright.collectives import Schedule
-from linkwright.network import ClusterRun
-
-CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
-ROW = re.compile(r"^  \| `(?P<old>[^`]+)` \| `(?P<new>[^`]+)` \|$", re.MULTILINE)
-# Each variable of the table is an instance of this type.
-INSTANCES: dict[str, type] = {"system": System, "run": ClusterRun, "schedule": Schedule}
-GONE = ("Machine", "Cluster", "machine", "cluster")
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+LINKS = re.findall(r"\]\(([\w./-]+)\)", TEXT)
 
 
-def rows() -> list[tuple[str, str]]:
-    text = CHANGELOG.read_text(encoding="utf-8")
-    head = text.index("| old call | new call |")
-    return [(found["old"], found["new"]) for found in ROW.finditer(text, head)]
+def test_the_changelog_is_short_and_of_one_version() -> None:
+    assert TEXT.startswith("# Changelog\n\n## 0.1.0\n")
+    assert len(re.findall(r"^## ", TEXT, re.MULTILINE)) == 1
+    assert len(TEXT.encode()) < 8_000
+    assert 'version = "0.1.0"' in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
 
 
-def calls(expression: str) -> Iterator[ast.expr]:
-    """The calls of an expression, and it itself where it is none."""
-    body = ast.parse(expression, mode="eval").body
-    found: list[ast.expr] = [node for node in ast.walk(body) if isinstance(node, ast.Call)]
-    yield from found or [body]
+def test_the_changelog_links_every_guide() -> None:
+    assert [link for link in LINKS if not (ROOT / link).exists()] == []
+    guides = {f"docs/guide/{page.name}" for page in (ROOT / "docs" / "guide").glob("*.md")}
+    assert guides <= set(LINKS)
 
 
-def value_of(node: ast.expr) -> Any:
-    """Returns the value that a name of the package, or of one of its classes, stands for.
-
-    Raises:
-        AttributeError: If there is none.
-    """
-    if isinstance(node, ast.Name):
-        return INSTANCES.get(node.id) or getattr(linkwright, node.id)
-    if isinstance(node, ast.Call):
-        made = value_of(node.func)
-        assert inspect.isclass(made), ast.unparse(node)
-        return made
-    assert isinstance(node, ast.Attribute), ast.unparse(node)
-    owner = value_of(node.value)
-    if inspect.isclass(owner) and node.attr in getattr(owner, "__dataclass_fields__", ()):
-        return owner
-    if (owner, node.attr) == (System, "fabric"):
-        return linkwright.network.Fabric
-    return getattr(owner, node.attr)
-
-
-def test_the_table_has_a_row_for_each_way_there_was() -> None:
-    olds = [old for old, _ in rows()]
-    assert len(olds) == len(set(olds)) > 20
-    for way in ("Machine.preset", "Machine.import_text", "Machine.from_toml", "load_machine("):
-        assert any(old.startswith(way) for old in olds), way
-    for way in ("machine.cluster", "Cluster(", "Cluster.from_text", "load_cluster("):
-        assert any(old.startswith(way) for old in olds), way
-
-
-@pytest.mark.parametrize("new", sorted({new for _, new in rows()}))
-def test_a_new_call_is_there_with_its_arguments(new: str) -> None:
-    for node in calls(new):
-        if not isinstance(node, ast.Call):
-            value_of(node)
-            continue
-        called = value_of(node.func)
-        signature = inspect.signature(called)
-        names = {keyword.arg: None for keyword in node.keywords if keyword.arg}
-        is_method = isinstance(node.func, ast.Attribute) and not isinstance(called, type)
-        own = [None] if is_method and "self" in signature.parameters else []
-        signature.bind(*own, *(None for _ in node.args), **names)
-
-
-@pytest.mark.parametrize("old", sorted({old for old, _ in rows()}))
-def test_an_old_call_is_gone(old: str) -> None:
-    for node in calls(old):
-        called = node.func if isinstance(node, ast.Call) else node
-        root = called
-        while isinstance(root, ast.Attribute | ast.Call):
-            root = root.value if isinstance(root, ast.Attribute) else root.func
-        assert isinstance(root, ast.Name)
-        if root.id in GONE or not (hasattr(linkwright, root.id) or root.id in INSTANCES):
-            assert not hasattr(linkwright, root.id), old
-            continue
-        # The call itself is there; an argument of it, or what it names, is not.
-        if not isinstance(node, ast.Call):
-            with pytest.raises(AttributeError):
-                value_of(node)
-            continue
-        names = {keyword.arg: None for keyword in node.keywords if keyword.arg}
-        with pytest.raises(TypeError):
-            inspect.signature(value_of(called)).bind(*(None for _ in node.args), **names)
-
-
-@pytest.mark.parametrize(("old", "new"), [("Machine", "System"), ("load_cluster", "read_system")])
-def test_an_old_name_says_the_new_one(old: str, new: str) -> None:
-    with pytest.raises(AttributeError, match=f"`{old}` is now `{new}`: the changelog has a table"):
-        getattr(linkwright, old)
+def test_the_number_of_presets_is_true() -> None:
+    assert f"{len(preset_names())} presets" in TEXT

@@ -1,4 +1,4 @@
-"""CONTRIBUTING names every layer that the core has, and files and names that are there."""
+"""CONTRIBUTING and its pages name every layer of the core, and files and names that are there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CRATE = ROOT / "crates" / "linkwright"
 # The crates that no layer of the core stands in.
 OUTSIDE = ("linkwright-bench", "linkwright-python", "linkwright-recipes")
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+RECIPES = (ROOT / "docs" / "contributing" / "recipes.md").read_text(encoding="utf-8")
+CHECKS = (ROOT / "docs" / "contributing" / "checks.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+TEXT = "\n".join((CONTRIBUTING, RECIPES, CHECKS))
 # A row of the table of layers, here and in the crate's first lines.
 ROW = re.compile(r"^(?://! )?\| \[?`([a-z_]+)`\]? \|", re.MULTILINE)
 MARKED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -20,19 +24,16 @@ NAME = re.compile(r"(?:\w+::)?(\w+)!?")
 SOURCES = ("crates", "docs", "examples", "python", "validation", "fuzz")
 
 
-def section(title: str) -> str:
-    """Returns the text below a heading, to the next."""
-    return TEXT.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
-
-
 def recipes() -> dict[str, str]:
-    """Returns the recipes of "How to add", by the thing that is added."""
-    items = re.split(r"^- ", section("How to add"), flags=re.MULTILINE)[1:]
-    return {item.split("**")[1]: " ".join(item.split()) for item in items}
+    """What each recipe says, by what is added."""
+    items = RECIPES.split("\n### ")[1:]
+    return {
+        title: text.split("\n## ")[0] for title, _, text in (it.partition("\n") for it in items)
+    }
 
 
 def test_every_layer_of_the_core_is_named_in_its_order() -> None:
-    named = ROW.findall(section("Where things are"))
+    named = ROW.findall(ARCHITECTURE)
     crates = [path for path in (ROOT / "crates").iterdir() if path.name not in OUTSIDE]
     sources = {path.stem for crate in crates for path in (crate / "src").iterdir()} - {"lib"}
     assert sorted(named) == sorted(sources)
@@ -65,8 +66,33 @@ def test_every_path_is_there() -> None:
         for word, path in paths.items()
         if not path.exists() and not ("/" not in word and elsewhere(word))
     ]
-    made = {"target/wheel/dist", ".venv/bin/pytest", "site/", "frozen/files", "data/renamed.toml"}
-    assert set(missing) <= made, "paths of CONTRIBUTING.md that are nowhere"
+    made = {"target/wheel/dist", "site/", "frozen/files", "data/renamed.toml"}
+    assert set(missing) <= made, "paths that are nowhere"
+
+
+def test_contributing_leads_with_one_change_and_is_short() -> None:
+    first = CONTRIBUTING.split("\n## ")[1]
+    assert first.startswith("Change one thing in ten minutes\n")
+    assert "make quick" in first
+    assert len(CONTRIBUTING.encode()) < 6_000
+
+
+def test_the_line_that_contributing_changes_is_there() -> None:
+    file, line = re.findall(r"Open `([^`]+)`, find `([^`]+)`", CONTRIBUTING)[0]
+    assert line in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_every_page_that_contributing_links_is_there() -> None:
+    links = re.findall(r"\]\(([\w./-]+)\)", CONTRIBUTING)
+    assert len(links) > 4
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_command_of_make_is_on_the_page() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    inner = {"check-python", "pytest", "stub-check"}
+    phony = set(re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split()) - inner
+    assert phony == set(re.findall(r"`make ([\w-]+)`(?=[^|\n]*\|)", CHECKS))
 
 
 @pytest.mark.parametrize("what", ["server", "fabric", "routing", "arbiter", "policy of network"])
@@ -76,7 +102,7 @@ def test_what_users_add_has_a_recipe(what: str) -> None:
 
 @pytest.mark.parametrize("added", recipes())
 def test_every_name_of_a_recipe_stands_in_a_file_that_it_names(added: str) -> None:
-    recipe = recipes()[added]
+    recipe = re.sub(r"````.*?````", "", recipes()[added])
     files: list[Path] = []
     names: list[str] = []
     for marked in MARKED.findall(recipe):

@@ -34,7 +34,7 @@ from linkwright import Allocator, Pattern, System, train
 from linkwright.cli import runs
 from linkwright.cli.commands import app
 from linkwright.gpu import Floorplan, GpuModel
-from linkwright.network import ClusterJob, ClusterRun, Fabric, Program, preset_names, system_files
+from linkwright.network import ClusterJob, ClusterRun, Fabric, Program, system_files
 from linkwright.scenario import (
     Scenario,
     SimulationResult,
@@ -292,31 +292,6 @@ def test_every_example_output_has_its_script() -> None:
     outputs = (ROOT / "examples").glob("*.out")
     orphans = [path.name for path in outputs if not path.with_suffix(".py").exists()]
     assert orphans == []
-
-
-def test_the_paths_that_contributing_names_are_there() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    places = re.findall(r"`((?:crates|docs|examples|fuzz|python|validation)/[\w/.-]*)`", text)
-    assert len(places) > 8
-    # `NAME` and `x` stand for what the reader makes.
-    made = [place for place in places if "NAME" in place or "/x." in place]
-    assert [place for place in places if place not in made and not (ROOT / place).exists()] == []
-
-
-def test_the_changelog_keeps_its_shape() -> None:
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert text.startswith("# Changelog\n\nAll notable changes")
-    headings = re.findall(r"^(#{2,}) (.+)$", text, re.MULTILINE)
-    assert headings[0] == ("##", "[Unreleased]")
-    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
-    for level, title in headings:
-        if level == "##":
-            assert re.fullmatch(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", title)
-        else:
-            assert (level, title in kinds) == ("###", True), title
-    presets = len(preset_names())
-    words = {25: "twenty-five", 27: "twenty-seven"}
-    assert f"{words[presets]} presets" in text
 
 
 def test_cuda_s_order_is_named_wherever_its_ids_are() -> None:
