@@ -290,7 +290,7 @@ def train_model(
         ...     "llama-3.1-8b", layout="fsdp=8", batch=64, micro_batch=1, recompute="full"
         ... )
         >>> step.headline[:35]
-        'A step of 64 sequences takes 9.708 s'
+        'A step of 64 sequences takes 9.708 '
     """
     if measured_step is not None and not 0 < measured_step < inf:
         problem = f"a measured step of {measured_step:g} s is no span of time"

@@ -51,10 +51,11 @@ def run_cell(source: str, names: dict[str, object], number: int) -> list[dict[st
     return outputs
 
 
-def test_there_is_a_notebook() -> None:
-    assert NOTEBOOKS
+def test_there_are_three_notebooks() -> None:
+    assert len(NOTEBOOKS) >= 3
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_shows_what_is_stored_in_it(
     notebook: Path, monkeypatch: pytest.MonkeyPatch
