@@ -168,7 +168,7 @@ def test_arrays_that_do_not_fit_are_named(arrays: list[Any], said: str) -> None:
 MANY = System(DGX1, 129, network="100 Gb/s")
 FOUR = plan(DGX1, [0, 1, 2, 3], "all-gather", algorithm="packing")
 BAD: list[tuple[Callable[[], object], str]] = [
-    (lambda: plan(DGX1, [0, 8], "all-reduce"), "no GPU 8 on `dgx1-v100`; its GPUs are 0 to 7"),
+    (lambda: plan(DGX1, [0, 8], "all-reduce"), "no GPU 8 on `dgx1-v100`; use GPUs 0 to 7"),
     (lambda: plan(DGX1, [0, -1], "all-reduce"), "no GPU -1"),
     (lambda: plan(DGX1, [0, 0], "all-reduce"), "GPU 0 is given twice"),
     (lambda: plan(DGX1, [0], "all-reduce"), "at least two GPUs"),

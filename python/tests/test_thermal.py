@@ -157,7 +157,7 @@ def test_the_shell_tells_and_draws(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (("--sink", "0.1", "--target", "80"), "leave one out"),
-        (("--sink", "0"), "a sink's resistance (K/W) of 0 is not possible"),
+        (("--sink", "0"), "a sink's resistance (K/W) cannot be 0"),
         (("--cells", "0"), "0 is not from 1 to 2,048"),
         (("--layer", "chip"), "did you mean `chips`"),
         (("--plot", "map.gif"), ".png"),

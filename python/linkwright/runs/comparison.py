@@ -180,7 +180,7 @@ def compare_scenario(
     if (seeds is not None or machines) and not is_mix:
         raise SimulationError(
             f"`{loaded.path.name}` runs programs, which are compared on their own seed and system",
-            "say what differs below [compare.NAME]",
+            "write each variant's changes under [compare.NAME]",
         )
     counted_seeds = seeds or scenario.seeds
     if attribute and not is_mix:
@@ -200,7 +200,7 @@ def compare_scenario(
         raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
     if len(scenario.variants) < 2 and not is_mix:
         raise SimulationError(
-            f"`{loaded.path.name}` has nothing to compare", "say what differs below [compare.NAME]"
+            f"`{loaded.path.name}` has nothing to compare", "write each variant's changes under [compare.NAME]"
         )
     if is_mix and (counted_seeds or machines):
         return compare_over_seeds(

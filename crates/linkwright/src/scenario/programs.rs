@@ -76,13 +76,15 @@ impl Programs {
         }
         if let Some(key) = grouped("", SettingGroup::Days).find(|key| scenario.has(key)) {
             let problem = format!("`[{key}]` where mappings give all jobs their GPUs");
-            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
+            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy \
+                chooses";
             return Err(scenario.refuse(key, &problem, remedy));
         }
         let system = scenario.table("system")?;
         if system.has("unhealthy") {
             let problem = "`unhealthy` where mappings give all jobs their GPUs";
-            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
+            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy \
+                chooses";
             return Err(system.refuse("unhealthy", problem, remedy));
         }
         let programs = Self::entries(scenario)?;

@@ -138,7 +138,7 @@ def replay_trace(
         # A program of so many ranks takes long to make, and would be refused for its size.
         raise SimulationError(
             f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
-            "take fewer or smaller jobs, or a larger system",
+            "use fewer or smaller jobs, or a larger system",
         )
     program, left_out = read or read_program(trace, ranks=ranks, **(parameters or {}))
     # A list, since two inputs may have one name in two folders.

@@ -62,7 +62,7 @@ fn what_is_not_joined_names_two_nodes() {
     let text = PAIR.split("[[link]]").next().unwrap();
     let error = read_graph("pair.toml", text).unwrap_err().to_string();
     let expected = "pair.toml:7:18: no path of links joins node 0 at switch left and node 2 at \
-                    switch right: `\"right\"`; add the link that is missing";
+                    switch right: `\"right\"`; add the missing link";
     assert_eq!(error, expected);
 }
 

@@ -198,7 +198,8 @@ fn too_few_ports_are_said_with_what_is_missing_and_what_to_raise() {
         (
             "kind = \"fat-tree\"\nradix = 4",
             20,
-            "such a fat-tree has at most 16 ports, 4 fewer than the 20 that are needed; raise `radix` or leave it out",
+            "a fat-tree of this size has at most 16 ports, 4 fewer than the 20 needed; raise \
+             `radix` or leave it out",
         ),
         (
             "kind = \"fat-tree\"\nradix = 8\npods = 2",
