@@ -122,7 +122,9 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine dgx1-v100 --preset r9-nano --without GPU0-GPU5",
-            "no link joins `GPU0` and `GPU5`; use a link of `GPU0`: they lead to GPU3, GPU4, GPU1, GPU2, "
+            "no link joins `GPU0` and `GPU5`; use a link of `GPU0`: they lead to GPU3, GPU4, "
+            "GPU1, "
+            "GPU2, "
             "PCIE0",
         ),
         (
@@ -135,7 +137,8 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine dgx1-v100 --preset r9-nano --memory tsm-wt-c-rc",
-            "`tsm-wt-c-rc` needs a memory that GPUs share, but the machine's links lead to none; take "
+            "`tsm-wt-c-rc` needs a memory that GPUs share, but the machine's links lead to "
+            "none; use "
             "rdma, hmg, g-tsc, zero-copy, unified",
         ),
         (

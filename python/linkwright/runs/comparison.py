@@ -162,7 +162,7 @@ def compare_scenario(
     given = dict(settings or {})
     is_mix = scenario.kind == "mix"
     if policies is not None and not is_mix:
-        raise SimulationError(f"`{loaded.path.name}` runs programs, and no policy places them")
+        raise SimulationError(f"`{loaded.path.name}` runs programs, which no policy places")
     own = [str(policy) for policy in policies or scenario.policies]
     others = scenario.variants[len(scenario.policies) or 1 :]
     if reference is None and is_mix and not others:
@@ -179,7 +179,7 @@ def compare_scenario(
     chosen = reference or scenario.reference or scenario.variants[0]
     if (seeds is not None or machines) and not is_mix:
         raise SimulationError(
-            f"`{loaded.path.name}` runs programs, which are compared on their own seed and system",
+            f"`{loaded.path.name}` runs programs, which cannot be compared over seeds or systems",
             "write each variant's changes under [compare.NAME]",
         )
     counted_seeds = seeds or scenario.seeds
@@ -200,7 +200,8 @@ def compare_scenario(
         raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
     if len(scenario.variants) < 2 and not is_mix:
         raise SimulationError(
-            f"`{loaded.path.name}` has nothing to compare", "write each variant's changes under [compare.NAME]"
+            f"`{loaded.path.name}` has nothing to compare",
+            "write each variant's changes under [compare.NAME]",
         )
     if is_mix and (counted_seeds or machines):
         return compare_over_seeds(

@@ -116,8 +116,8 @@ impl Diagnose for GpuRunError {
                 Diagnosis::of(problem).remedy(remedy)
             }
             Self::Size(error) => error.diagnosis(),
-            Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs are not possible"))
-                .remedy(format!("1 to {MOST_GPUS} are")),
+            Self::Gpus { gpus } => Diagnosis::of(format!("a run cannot have {gpus} GPUs"))
+                .remedy(format!("use 1 to {MOST_GPUS}")),
             Self::Data { asked } => Diagnosis::of(format!(
                 "the buffers hold {asked} of data, but a run moves at most {MOST_DATA}"
             ))

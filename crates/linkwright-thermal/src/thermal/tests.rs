@@ -221,7 +221,7 @@ fn the_sink_for_a_temperature_is_found() {
 fn what_no_memory_holds_is_refused() {
     let plan = package(10.0, &several());
     for (cells, says) in [
-        (0, "a grid cannot have 0 cells each way; 1 to 2048 are"),
+        (0, "a grid cannot have 0 cells each way; use 1 to 2048"),
         (2049, "a grid cannot have 2049 cells each way"),
         (
             2048,

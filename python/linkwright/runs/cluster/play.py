@@ -40,8 +40,8 @@ from linkwright.systems import fat_tree_for, load_system
 __all__ = ["MAPPINGS", "SIZED", "replay_loaded", "replay_scenario", "replay_trace"]
 
 SIZED = (
-    "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
-    "the one that is named `fat-tree` has 2,048"
+    "no network was named, so the job had a fat-tree of its own size, {nodes:,} nodes; "
+    "the network `fat-tree` has 2,048"
 )
 
 
@@ -242,7 +242,7 @@ def replay_loaded(
     scenario = loaded.scenario
     if scenario.kind != "programs":
         raise SimulationError(
-            f"`{loaded.path.name}` has jobs of GPUs, which a policy places",
+            f"`{loaded.path.name}` has jobs that a policy places, not programs",
             "run_scenario plays them",
         )
     system, jobs, notes = loaded.build()

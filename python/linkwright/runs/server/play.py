@@ -113,7 +113,8 @@ def run_loaded(
     scenario = loaded.scenario
     if scenario.kind != "mix":
         raise SimulationError(
-            f"`{loaded.path.name}` runs programs, and which replay_scenario plays"
+            f"`{loaded.path.name}` runs programs, not jobs that a policy places",
+            "play it with replay_scenario",
         )
     system, jobs, notes = loaded.build()
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))

@@ -166,8 +166,8 @@ fn who_waits_for_nobody_comes_to_the_end_of_its_time_in_few_events() {
 fn what_would_take_the_computers_memory_is_refused() {
     let kept = format!("buffer a 256 in\n{}", "0 load a 256 as x\n".repeat(4_097));
     let error = read("own", &kept).unwrap_err().to_string();
-    let expected = "own:4098:8: the words that all loads keep: 262208 is not possible: `a`; 0 to \
-                    262144 are";
+    let expected = "own:4098:8: the words that all loads keep: 262208 is not possible: `a`; use 0 to \
+                    262144";
     assert_eq!(error, expected);
     let operations = format!("buffer a 256 in\n{}", "0 wait\n".repeat((1 << 19) + 1));
     let error = read("own", &operations).unwrap_err().to_string();
@@ -235,7 +235,7 @@ fn what_cannot_be_read_is_told_by_its_place() {
              last load",
         ),
         ("buffer a 8 in\n0 spin a 4", "own:2:3: it waits for no value: `spin`; add `=`"),
-        ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; 0 to"),
+        ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; use 0 to"),
         ("0.64 wait", "own:1:1: the wavefront: 64 is not possible"),
         ("0 barrier all", "own:1:11: no barrier's scope: `all`"),
         ("0 compute -1", "own:1:11: not a number that fits: `-1`"),
