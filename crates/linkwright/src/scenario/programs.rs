@@ -72,7 +72,7 @@ impl Programs {
             let end = source.text.len()
                 - usize::from(!source.settings.is_empty() && !source.text.is_empty());
             let remedy = "write a `[[job]]` with `program` and `ranks`, or `[jobs]`";
-            return Err(source.refuse(&(end..end), "a scenario without jobs", remedy));
+            return Err(source.refuse(&(end..end), "the scenario has no jobs", remedy));
         }
         if let Some(key) = grouped("", SettingGroup::Days).find(|key| scenario.has(key)) {
             let problem = format!("`[{key}]` where mappings give all jobs their GPUs");

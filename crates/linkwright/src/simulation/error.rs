@@ -239,8 +239,7 @@ impl Diagnose for SimulationError {
             .remedy("name another GPU, or write `gpus` so that a policy chooses"),
             Self::Part(error) => error.diagnosis(),
             Self::TimedFailures { played } => Diagnosis::of(format!(
-                "{played} cannot have parts that fail for a time, since it does not change routes \
-                 during a run"
+                "parts cannot fail for a time with {played}, since routes do not change during the run"
             ))
             .remedy(
                 "use `flow` or `fluid`, or leave out `from` and `to` so that the parts fail \

@@ -205,7 +205,7 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             on("", "preset = \"r9-nano\", size = 100"),
-            "s.toml:6:43: a size of 100: does not divide into the work-groups of fir `100`",
+            "s.toml:6:43: a size of 100 does not divide into the work-groups of fir: `100`",
         ),
         (
             on("", "preset = \"r9-nano\", sise = 100"),
@@ -214,7 +214,7 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         (
             on("", "preset = \"r9-nano\", memory = \"tsm-wt-c-rc\""),
             "s.toml:3:10: `tsm-wt-c-rc` needs a memory that GPUs share, but the machine's links \
-             lead to none: `fir`; take rdma, hmg, g-tsc, zero-copy, unified",
+             lead to none: `fir`; use rdma, hmg, g-tsc, zero-copy, unified",
         ),
         (
             on("", "preset = \"r9-nano\", memory = \"rmda\""),
