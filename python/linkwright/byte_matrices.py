@@ -54,7 +54,7 @@ def byte_matrix(text: str, file: str = "<text>") -> list[list[int]]:
             continue
         if len(cells) > MOST_RANKS or len(rows) >= MOST_RANKS:
             problem = f"more than {MOST_RANKS:,} ranks"
-            raise InputError(file, number, 1, problem, "", "give a row for each GPU of the job")
+            raise InputError(file, number, 1, problem, "", "give one row for each GPU of the job")
         rows.append([_bytes(cell, file, number) for cell in cells])
         lines.append(number)
     if not rows:
@@ -64,7 +64,7 @@ def byte_matrix(text: str, file: str = "<text>") -> list[list[int]]:
             problem = (
                 f"a row of {_count(len(row), 'value')} in a matrix of {_count(len(rows), 'row')}"
             )
-            remedy = "give a square: a row and a column for each GPU of the job"
+            remedy = "give a square: one row and one column for each GPU of the job"
             raise InputError(file, number, 1, problem, "", remedy)
     return rows
 
@@ -79,13 +79,13 @@ def _bytes(cell: re.Match[str], file: str, line: int) -> int:
         try:
             number = float(text)
         except ValueError:
-            raise InputError(*place, "it is no number of bytes", shown, REMEDY) from None
+            raise InputError(*place, "it is not a number of bytes", shown, REMEDY) from None
         if number != number or number in (float("inf"), float("-inf")):
-            raise InputError(*place, "it is no finite number of bytes", shown, REMEDY)
+            raise InputError(*place, "it is not a finite number of bytes", shown, REMEDY)
         if number < 0:
             raise InputError(*place, "it is below 0 bytes", shown, REMEDY)
         if number != int(number):
-            raise InputError(*place, "it is no whole number of bytes", shown, REMEDY)
+            raise InputError(*place, "it is not a whole number of bytes", shown, REMEDY)
         value = int(number)
     if value > MOST_BYTES:
         raise InputError(*place, "it is above 2^50 bytes", shown, REMEDY)
@@ -108,20 +108,20 @@ def _of_numpy(content: bytes, file: str) -> list[list[int]]:
             (2, 0): numpy.lib.format.read_array_header_2_0,
         }.get(version)
         if read_header is None:
-            raise refused("NumPy's file is of a version that is not known", str(version))
+            raise refused("the NumPy file has an unknown version", str(version))
         shape, in_columns, kind = read_header(stream)
     except InputError:
         raise
     # A header is a literal of Python's, which fails in many ways.
     except Exception as error:
-        raise refused("NumPy's file has no header that can be read", str(error)) from error
+        raise refused("the NumPy file's header cannot be read", str(error)) from error
     if len(shape) != 2 or shape[0] != shape[1] or not 0 < shape[0] <= MOST_RANKS:
-        raise refused("the array is no square of two axes", str(shape))
+        raise refused("the array is not a square matrix", str(shape))
     if kind.kind not in "iuf":
         raise refused("the array holds no numbers", str(kind))
     held = content[stream.tell() :]
     if len(held) != shape[0] * shape[1] * kind.itemsize:
-        raise refused("NumPy's file is cut short, or has more than its header says")
+        raise refused("the NumPy file's length does not match its header")
     array = numpy.frombuffer(held, kind).reshape(shape, order="F" if in_columns else "C")
     bad = ~(numpy.isfinite(array) & (array >= 0) & (array <= MOST_BYTES) & (array == array // 1))
     if bad.any():
@@ -129,7 +129,7 @@ def _of_numpy(content: bytes, file: str) -> list[list[int]]:
         # An array has no lines: a row counts as one.
         place = (row + 1, column + 1)
         value = str(array[row, column])
-        raise InputError(file, *place, "it is no number of bytes", value, REMEDY)
+        raise InputError(file, *place, "it is not a number of bytes", value, REMEDY)
     return [[int(value) for value in row] for row in array]
 
 

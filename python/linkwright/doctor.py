@@ -352,13 +352,14 @@ def _without_run(files: LogFiles, question: Question) -> Diagnosed:
         headline = f"{causes[0].text}. Nothing was measured."
         return Diagnosed("cause", headline, name, None, 0, "", (), causes, notes)
     if machine is not None and files.evidence.pairs:
-        headline = "Healthy: every pair reaches about what its like do."
+        headline = "Healthy: every pair reaches about the bandwidth of similar pairs."
         return Diagnosed("healthy", headline, name, None, 0, "", (), (), notes)
     if files.evidence.pairs:
         headline = "No verdict: the files do not give the machine; name it with --machine."
     else:
         headline = (
-            "No verdict: the files hold no run of a collective, and no part slower than its like."
+            "No verdict: the files hold no run of a collective and no part slower than similar "
+            "parts."
         )
     return Diagnosed("no-verdict", headline, name, None, 0, "", (), (), notes)
 

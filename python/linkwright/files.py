@@ -67,7 +67,7 @@ def path_of(argument: str, value: object, reader: str | None = None) -> Path:
     if not isinstance(path, str):
         raise ArgumentError(given(value), "give a path, as a str or a pathlib.Path", argument)
     if "\n" in path or "\r" in path:
-        raise _no_name("a text of several lines is no path", path, reader)
+        raise _no_name("a path cannot have several lines", path, reader)
     if "\0" in path:
         raise FileError(f"no file has a NUL in its name: `{brief(path)}`", "look at the path")
     try:
@@ -191,7 +191,7 @@ def read_members(paths: Sequence[Path]) -> list[bytes]:
     for path in paths:
         if is_read_once(path):
             # A pipe would wait for its writer, and a device has no end.
-            raise FileError(f"`{path}` is no plain file", "put the archive's own file there")
+            raise FileError(f"`{path}` is no plain file", "copy the archive's own file there")
         # Reading it says why there is no size.
         size_of = path.stat().st_size if path.exists() else 0
         whole += size_of

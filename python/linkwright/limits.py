@@ -121,15 +121,15 @@ def _memory() -> LinkwrightError:
     limit = _soft("RLIMIT_AS")
     held = "" if limit is None else f": its address space is limited to {limit / 2**20:,.0f} MiB"
     return LinkwrightError(
-        f"the memory that this computer gives is too little for it{held}",
-        "ask for less, or raise the limit (ulimit -v, a container's memory)",
+        f"this computer has too little memory for it{held}",
+        "use a smaller size, or raise the limit (ulimit -v, a container's memory)",
     )
 
 
 def _files() -> LinkwrightError:
     limit = _soft("RLIMIT_NOFILE")
     counted = "too many files are open" if limit is None else f"only {limit} files may be open"
-    return LinkwrightError(f"{counted} at once", "raise the limit, as by ulimit -n 1024")
+    return LinkwrightError(f"{counted} at once", "raise the limit, such as by `ulimit -n 1024`")
 
 
 def _threads() -> LinkwrightError:
@@ -138,7 +138,7 @@ def _threads() -> LinkwrightError:
     # Every thread has a stack among the addresses.
     more = "" if _soft("RLIMIT_AS") is None else ", or that of addresses, ulimit -v"
     return LinkwrightError(
-        f"no other thread or process may be made{held}",
+        f"the system allows no more threads or processes{held}",
         f"raise the limit (ulimit -u, a container's pids{more})",
     )
 

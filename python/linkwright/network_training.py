@@ -270,7 +270,7 @@ def _samples(
     ranks = traced.trace.ranks or gpus
     if batch < 1 or batch % ranks:
         problem = f"{ranks} GPUs do not divide a measured batch of {batch}"
-        raise SimulationError(problem, f"say one that is a multiple of {ranks}")
+        raise SimulationError(problem, f"give a batch that is a multiple of {ranks}")
     return batch // ranks
 
 

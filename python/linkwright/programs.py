@@ -128,7 +128,9 @@ def trace_of(name_or_path: PathOrName) -> Path | None:
     anchors = sorted(path.glob(f"*{ANCHOR}"))
     if len(anchors) != 1:
         found = "holds none" if not anchors else f"holds {', '.join(file.name for file in anchors)}"
-        raise FileError(f"`{path}` is no OTF2 archive, which has one file *{ANCHOR}: it {found}")
+        raise FileError(
+            f"`{path}` is not an OTF2 archive, which has one file *{ANCHOR}: it {found}"
+        )
     return anchors[0]
 
 

@@ -117,7 +117,7 @@ class Recipe:
             return None
         if batch % self.micro_batch:
             problem = f"micro-batches of {self.micro_batch} do not divide a batch of {batch}"
-            raise SimulationError(problem, "take one that does, or another batch")
+            raise SimulationError(problem, "use one that does, or another batch")
         return batch // self.micro_batch
 
     def facts(self) -> dict[str, object]:

@@ -108,10 +108,10 @@ def size_in(text: str) -> int:
     found = SIZE.fullmatch(text.strip())
     unit = BY_NAME.get(found[2].upper()) if found else None
     if found is None or unit is None:
-        raise ValueError(f"`{text}` is no size; write bytes like 8, 64MiB or 1G")
+        raise ValueError(f"`{text}` is not a size; write bytes like 8, 64MiB or 1G")
     whole, _, part = found[1].partition(".")
     scale: int = 10 ** len(part)
     size, rest = divmod(int(whole + part) * SIZE_UNITS[unit], scale)
     if rest:
-        raise ValueError(f"`{text}` is no whole number of bytes")
+        raise ValueError(f"`{text}` is not a whole number of bytes")
     return size

@@ -48,7 +48,7 @@ class TracedTraining:
         layout, batch, micro_batch = asked
         run = layout if self.layout is None else self.layout
         if run == AUTO:
-            raise SimulationError("the trace's layout is not known", "say --measured-layout")
+            raise SimulationError("the trace does not give its layout", "say --measured-layout")
         micro_batch = micro_batch if self.micro_batch is None else self.micro_batch
         if self.batch is not None:
             batch = self.batch

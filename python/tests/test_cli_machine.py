@@ -284,7 +284,7 @@ def test_mistakes_with_networks_are_named(tmp_path: Path) -> None:
 def test_a_fabric_has_the_ports_that_are_asked_for() -> None:
     assert Fabric("fat-tree", ports=17).parameters["radix"] == 8
     assert Fabric("single-switch", ports=5, links="ethernet").link_kind == "ethernet"
-    with pytest.raises(MachineError, match="16 ports, 4 fewer than the 20 that are needed"):
+    with pytest.raises(MachineError, match="16 ports, 4 fewer than the 20 needed"):
         Fabric("fat-tree", ports=20, radix=4)
     with pytest.raises(InputError, match="pots"):
         Fabric("fat-tree", pots=20)

@@ -150,7 +150,7 @@ def test_announced_receives_cost_no_request(fidelity: FidelityName) -> None:
         ({"pods": 99}, "<settings>:2:8: `pods` cannot be 99: `99`; a core switch of radix 32"),
         ({"nic": "rr4"}, 'no NIC policy `rr4`: `"rr4"`; did you mean `rr-4`? there are'),
         ({"bandwidth_scale": 0}, "bandwidth_scale: no factor of bandwidths: `0`; write a factor"),
-        ({"routing": "ugal"}, "routing `ugal` is for dragonflies, which `fat-tree-2048` is not"),
+        ({"routing": "ugal"}, "routing `ugal` needs dragonflies, but `fat-tree-2048` is"),
         ({"protocol": {"eager": "1 B"}}, "unknown key: `eager`; did you mean `eager_limit`?"),
         ({"protocol": {"rendezvous": "recever"}}, '`"recever"`; did you mean `receiver`? there'),
     ],
@@ -176,14 +176,14 @@ def test_jobs_that_do_not_fit_are_refused() -> None:
           for first in (0, 7, 60)]  # fmt: skip
     twice = lw.network.ClusterJob(program, name="twice", mapping=[*range(7), 0])
     assert "`twice` puts rank 7 on GPU 0, which rank 0 has" in refused(twice)
-    assert "`on 60` puts rank 4 on GPU 64; the cluster's GPUs are 0 to 63" in refused(on[2])
+    assert "`on 60` puts rank 4 on GPU 64; use GPUs 0 to 63" in refused(on[2])
     many = [lw.network.ClusterJob(program)] * 9
-    assert "have 72 ranks in all, and the cluster has 64 GPUs" in refused(*many)
+    assert "have 72 ranks in all, but the cluster has 64 GPUs" in refused(*many)
     short = lw.network.ClusterJob(program, mapping=[1, 2])
-    assert "has 8 ranks, but its mapping names 2 GPUs" in refused(short)
+    assert "has 8 ranks, but its mapping lists 2 GPUs" in refused(short)
     with pytest.raises(lw.errors.SimulationError, match="no mapping `linaer`"):
         lw.network.ClusterJob(program, mapping="linaer")
-    with pytest.raises(lw.errors.SimulationError, match="no application is called `lagos`"):
+    with pytest.raises(lw.errors.SimulationError, match="there is no application `lagos`"):
         lw.network.Program.skeleton("lagos", 8)  # type: ignore[arg-type]
 
 

@@ -107,7 +107,7 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,9",
-            "there is no GPU 9; the machine has GPUs 0 to 7",
+            "there is no GPU 9; use GPUs 0 to 7",
         ),
         (
             "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,0",
@@ -123,7 +123,9 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine dgx1-v100 --preset r9-nano --without GPU0-GPU5",
-            "no link joins `GPU0` and `GPU5`; links of `GPU0` lead to GPU3, GPU4, GPU1, GPU2, "
+            "no link joins `GPU0` and `GPU5`; use a link of `GPU0`: they lead to GPU3, GPU4, "
+            "GPU1, "
+            "GPU2, "
             "PCIE0",
         ),
         (
@@ -136,7 +138,8 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine dgx1-v100 --preset r9-nano --memory tsm-wt-c-rc",
-            "a machine's links lead to no memory that GPUs share, as `tsm-wt-c-rc` has it; take "
+            "`tsm-wt-c-rc` needs a memory that GPUs share, but the machine's links lead to "
+            "none; use "
             "rdma, hmg, g-tsc, zero-copy, unified",
         ),
         (
@@ -168,7 +171,7 @@ def test_python_refuses_the_same() -> None:
     with pytest.raises(SimulationError, match="`on` names no GPU"):
         GpuSystem("r9-nano", machine=machine, on=[])
     pair = System("dgx1-v100", 2, network="100 Gb/s")
-    with pytest.raises(MachineError, match="they are in two servers; take GPUs of one server"):
+    with pytest.raises(MachineError, match="they are in two servers; use GPUs of one server"):
         GpuSystem("r9-nano", machine=pair, on=[0, 8])
     far = GpuSystem("r9-nano", machine=pair, on=[8, 11], without=["node1/mlx5_3"])
     near = GpuSystem("r9-nano", machine=machine, on=[0, 3])

@@ -101,7 +101,7 @@ def test_a_report_under_a_limit_names_it_and_writes_nothing(tmp_path: Path) -> N
     scenario, out = write_scenario(tmp_path), tmp_path / "out"
     words = ("run", scenario, "-o", out)
     said = refused(limited(resource.RLIMIT_NOFILE, 8), *words)
-    assert "only 8 files may be open at once; raise the limit, as by ulimit -n 1024" in said
+    assert "only 8 files may be open at once; raise the limit, such as by `ulimit -n 1024`" in said
     # Half loaded, a library crashed where the interpreter took it down.
     for space in (325, 400):
         said = refused(limited(resource.RLIMIT_AS, space * MIB), *words)

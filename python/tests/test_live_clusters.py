@@ -152,7 +152,7 @@ def test_what_can_never_be_is_no_wait(file: Path) -> None:
         3, "allocate", *at(file), "-k", 32, "--job", "a", "--server-choice", "whole"
     )
     for words, said in (
-        (["-k", 33], "asks for 33 GPUs; the machine has 32, so it can never start"),
+        (["-k", 33], "asks for 33 GPUs; ask for at most 32, which is all that the machine has"),
         (
             ["-k", 4, "--servers-wanted", 5],
             "on 5 servers, and the 4 servers have at most 8 healthy GPUs; ask for 1 to 4",

@@ -200,7 +200,7 @@ def test_machines_with_changed_gpus_are_systems() -> None:
     assert step.energies == slow.energies != train("lenet", own, gpus=1, scaling=False).energies
     with pytest.raises(ArgumentError, match="`gpu_power` is '5X'"):
         train_model("llama-3.1-8b", **TITAN, gpu_power="5X")
-    with pytest.raises(MachineError, match="a GPU's bandwidth of zero"):
+    with pytest.raises(MachineError, match="a GPU's bandwidth cannot be zero"):
         own.with_gpus(bandwidth=0)
 
 

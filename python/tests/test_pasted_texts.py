@@ -79,7 +79,7 @@ def check_brief(error: LinkwrightError) -> None:
 @pytest.mark.parametrize("name", PATHS)
 def test_a_pasted_text_is_refused_as_a_path(name: str) -> None:
     call, reader = PATHS[name]
-    with pytest.raises(FileError, match=r"a text of several lines is no path: `.*GPU0") as refused:
+    with pytest.raises(FileError, match=r"a path cannot have several lines: `.*GPU0") as refused:
         call(PASTED)
     check_brief(refused.value)
     assert reader is None or f"{reader} reads a text" in str(refused.value)

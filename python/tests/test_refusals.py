@@ -61,8 +61,8 @@ def test_numbers_out_of_range_are_named(call: Callable[[], object], said: str) -
         (lambda: Pattern.from_edges(-1, []), "a pattern of -1 GPUs"),
         (lambda: Pattern.from_edges(2, [(-1, 0)]), "edge -1-0 does not join two"),
         (lambda: Pattern.from_edges(2, [(0, 2**65)]), "vertices 0 to 1"),
-        (lambda: Allocator(DGX1).score(PAIRED, [-1, 2]), "no GPU -1; the machine has GPUs 0 to 7"),
-        (lambda: Allocator(DGX1).best_placement(PAIRED, [2**70, 2]), "the machine has GPUs 0 to 7"),
+        (lambda: Allocator(DGX1).score(PAIRED, [-1, 2]), "no GPU -1; use GPUs 0 to 7"),
+        (lambda: Allocator(DGX1).best_placement(PAIRED, [2**70, 2]), "use GPUs 0 to 7"),
         (lambda: Allocator(DGX1).sound_bandwidth([-1, 2]), "there is no GPU -1"),
         (lambda: Allocator(DGX1).mark_unhealthy(-1), "there is no GPU -1"),
         (lambda: Allocator(DGX1).mark_healthy(8), "there is no GPU 8"),
@@ -141,7 +141,7 @@ def test_errors_hold_no_control_characters() -> None:
 @pytest.mark.parametrize(
     ("call", "problem", "remedy"),
     [
-        (lambda: System("dgx9"), "there is no preset `dgx9`", "the presets are"),
+        (lambda: System("dgx9"), "there is no preset `dgx9`", "use one of"),
         (lambda: System("dgx1-v100", servers=0), "servers is 0", "give 1 to"),
         (
             lambda: read_system("dgx9"),
@@ -154,14 +154,14 @@ def test_errors_hold_no_control_characters() -> None:
             "did you mean `fat-tree`? the kinds are",
         ),
         (lambda: Job("a", "gmm", -1), "gpus is -1", "give 0 to 4294967295"),
-        (lambda: Job("a", UNKNOWN, 1), "there is no workload `none-such`", "the workloads are"),
+        (lambda: Job("a", UNKNOWN, 1), "there is no workload `none-such`", "use one of"),
         (lambda: play_jobs(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named", "give each job"),
         (lambda: Pattern(UNKNOWN, 2), "there is no pattern `none-such`", "there are ring, "),
         (lambda: Pattern("ring", 0), "a pattern of 0 GPUs cannot be placed", "ask for 1 to 65536"),
         (lambda: Allocator(DGX1, UNKNOWN), "there is no policy `none-such`", "there are baseline"),
         (lambda: Allocator(DGX1).release("a"), "job `a` holds no GPU", "it was released before"),
         (lambda: plan(DGX1, [0], "broadcast"), "a collective needs at least two GPUs", "name more"),
-        (lambda: plan(DGX1, [0, 9], "broadcast"), "there is no GPU 9", "its GPUs are 0 to 7"),
+        (lambda: plan(DGX1, [0, 9], "broadcast"), "there is no GPU 9", "use GPUs 0 to 7"),
         (lambda: plan(DGX1, [0, 1], "all-gather", root=0), "all-gather has no root", "leave the"),
         (lambda: read_program("ring"), "there is neither an application", "the applications are"),
         (lambda: read_program("kripke"), "`kripke` needs a number of ranks", "give it, such as 64"),
@@ -217,5 +217,8 @@ def test_more_iterations_than_are_played_are_refused_before_the_run(
     assert error.value.value == "4294967296"
     assert error.value.remedy.startswith("write 1 to 4294967295")
     many = [Job("a", "gmm", 1, iterations=2**32)]
-    with pytest.raises(SimulationError, match="`a` has 4294967296 iterations, and 1 to 4294967295"):
+    with pytest.raises(
+        SimulationError,
+        match="`a` has 4294967296 iterations, but a played job can have 1 to 4294967295",
+    ):
         play_jobs(DGX1, many, run_time="played")

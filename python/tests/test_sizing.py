@@ -129,7 +129,7 @@ def test_what_varies_nothing_is_refused(vary: str, words: str) -> None:
         ("[gpu]\nprice = -3", ":2:1: a negative `price`: `-3`"),
         ("[gpus]\nprice = 3", "unknown part or key: `gpus`; did you mean `gpu`"),
         ("[gpu]\nprize = 3", ":2:1: unknown part or key of gpu: `prize`; did you mean `price`"),
-        ("lifetime = 0", "no time in which parts are paid off"),
+        ("lifetime = 0", "the file does not give the time in which parts are paid off"),
         ("[gpu]\nprice = inf", "no number as `price`"),
     ],
 )

@@ -150,7 +150,7 @@ def test_bad_sources_are_refused_in_one_line(tmp_path: Path) -> None:
         ("a.py", "x = 1\n# dist.send(x, 1)\n", "a.py:1:1: no call moves data"),
         ("a.c", "int x = " + "(" * 400 + "1" + ")" * 400 + ";", "nested deeper"),
         ("a.cu", "int main() { ncclCommInitAll(c, 3, d); ncclAllReduce(a); }", "a.cu:1:14: "),
-        ("a.cu", "void f() { ncclSend(a, 1, t, 0, comms[4], s); }", "ask for 5 or more"),
+        ("a.cu", "void f() { ncclSend(a, 1, t, 0, comms[4], s); }", "give 5 or more"),
     ):
         with pytest.raises(InputError) as error:
             read(tmp_path, name, text)

@@ -105,4 +105,4 @@ def test_nodes_of_a_graph_are_told_the_key_of_their_links() -> None:
 
 def test_a_size_that_nobody_set_is_not_to_blame() -> None:
     said = fails(2, "replay", "kripke", "--ranks", 4, "--network", "fat-tree", "--set", "radix=4")
-    assert "`radix` = 4 cannot go with `pods`, which is 8 where it is not set" in said
+    assert "`radix` = 4 cannot go with `pods`, whose default is 8" in said

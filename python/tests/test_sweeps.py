@@ -387,10 +387,10 @@ def test_a_cluster_that_is_not_there_is_said_to_be(monkeypatch: pytest.MonkeyPat
         ("function", "other:one", "its function is other:one, not sweep_runs:note"),
         ("seed", 3, "its seed is 3, not None"),
         ("runs", 11, "its number of runs is 11, not 10"),
-        ("parameters_sha256", "0", "the parameters of its runs or their order are others"),
+        ("parameters_sha256", "0", "its runs have other parameters or another order"),
         ("code_sha256", "0", "the code of its function or of Linkwright's core has changed"),
         ("inputs_sha256", "0", "the files that its runs read have changed"),
-        ("format", "linkwright sweep 0", "this is no checkpoint of a sweep"),
+        ("format", "linkwright sweep 0", "this file is not a checkpoint of a sweep"),
     ],
 )
 def test_a_checkpoint_of_another_sweep_is_refused(

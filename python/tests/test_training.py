@@ -358,7 +358,9 @@ def test_terms_are_read_and_refused_with_their_place() -> None:
 
 
 def test_what_cannot_be_trained_is_refused_with_what_can(tmp_path: Path) -> None:
-    with pytest.raises(SimulationError, match="a batch of 30 samples, which 4 GPUs do not divide"):
+    with pytest.raises(
+        SimulationError, match="a batch of 30 samples does not divide evenly among 4 GPUs"
+    ):
         train("lenet", DGX1, gpus=4, batch=30)
     with pytest.raises(FileError, match="did you mean `lenet`"):
         train("lennet", DGX1)

@@ -53,7 +53,7 @@ impl ArchiveFiles for ArchiveFolder {
         };
         if !about.is_file() {
             let problem = "this is no plain file";
-            return Err(Diagnosis::of(problem).remedy("put the archive's own file there"));
+            return Err(Diagnosis::of(problem).remedy("copy the archive's own file there"));
         }
         self.count(about.len())?;
         let mut bytes = Vec::with_capacity(about.len() as usize);

@@ -118,8 +118,10 @@ impl ClusterJob {
     ) -> PyResult<Self> {
         if !(computation_scale.is_finite() && computation_scale >= 0.0) {
             return Err(errors::range(
-                Diagnosis::of(format!("computation_scale is {computation_scale}"))
-                    .remedy("give a number from 0, such as 0.5 for a processor twice as fast"),
+                Diagnosis::of(format!("computation_scale is {computation_scale}")).remedy(
+                    "give a number of 0 or more, such as 0.5 for a processor twice as \
+                        fast",
+                ),
             ));
         }
         Ok(Self(cluster::ClusterJob {

@@ -134,8 +134,8 @@ impl GpuSystem {
         let counted = |gpus: &u32| (1..=memory::MOST_GPUS).contains(gpus);
         let gpus = machine.as_ref().map_or(gpus.unwrap_or(1), |machine| machine.count());
         let gpus = u32::try_from(gpus).ok().filter(counted).ok_or_else(|| {
-            let refused = Diagnosis::of(format!("{gpus} GPUs are not possible"));
-            errors::range(refused.remedy(format!("1 to {} are", memory::MOST_GPUS)))
+            let refused = Diagnosis::of(format!("a run cannot have {gpus} GPUs"));
+            errors::range(refused.remedy(format!("use 1 to {}", memory::MOST_GPUS)))
         })?;
         if let Some(machine) = &machine {
             machine.joins(memory_system(memory)?, inside)?;
@@ -348,7 +348,7 @@ impl GpuSystem {
     ) -> PyResult<GpuRun> {
         let timeline: u64 = number::whole("timeline", timeline, u64::MAX)?;
         if !(limit > 0.0 && limit.is_finite()) {
-            let refused = Diagnosis::of(format!("a limit of {limit} seconds is not possible"));
+            let refused = Diagnosis::of(format!("the limit cannot be {limit} seconds"));
             return Err(errors::range(refused.remedy("give more than 0")));
         }
         let what = What::new(benchmark, size)?;

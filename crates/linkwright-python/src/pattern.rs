@@ -202,7 +202,7 @@ fn edge_of(size: usize, a: i128, b: i128) -> PyResult<(usize, usize)> {
     let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
     vertex(a).zip(vertex(b)).ok_or_else(|| {
         errors::allocation_choice(Diagnosis::of(format!(
-            "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
+            "edge {a}-{b} does not join two different vertices from 0 to {}",
             size.saturating_sub(1)
         )))
     })

@@ -310,7 +310,7 @@ pub fn gpu_ids_of(gpus: &[i128], system: &System, what: &str, most: usize) -> Py
         usize::try_from(*gpu).ok().filter(|gpu| *gpu < count).ok_or_else(|| {
             let last = count.saturating_sub(1);
             let unknown = Diagnosis::of(format!("there is no GPU {gpu} on `{name}`"));
-            errors::collective(unknown.remedy(format!("its GPUs are 0 to {last}")))
+            errors::collective(unknown.remedy(format!("use GPUs 0 to {last}")))
         })
     };
     if gpus.len() > most {

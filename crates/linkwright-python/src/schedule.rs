@@ -181,7 +181,7 @@ fn rename_gpus(
         let given = gpus.len();
         return Err(errors::collective(
             Diagnosis::of(format!("`{file}` has {ranks} ranks, and {given} GPUs are given"))
-                .remedy("give one for each"),
+                .remedy("give one for each rank"),
         ));
     }
     let repeated = (0..ranks).find(|at| gpus[..*at].contains(&gpus[*at]));

@@ -118,7 +118,7 @@ def run(
         loaded = read_scenario_file(scenario, lacking(setting, without))
         if loaded.scenario.kind == "programs" and policy:
             raise typer.BadParameter(
-                f"`{scenario}` runs programs, and no policy places them; leave out --policy."
+                f"`{scenario}` runs programs, which no policy places; leave out --policy."
             )
         if loaded.scenario.kind != "programs" and traced.what:
             raise typer.BadParameter(

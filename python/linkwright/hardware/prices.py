@@ -231,7 +231,12 @@ def read_prices(path: PathOrName) -> Prices:
             parts[part][name] = reader.price(model, f"{part}.{name}", lines[part, name])
     numbers = {key: reader.number(key, table.get(key), 0) for key in NUMBERS}
     if numbers["lifetime"] == 0:
-        reader.refuse("lifetime", "no time in which parts are paid off", 0, "write years above 0")
+        reader.refuse(
+            "lifetime",
+            "the file does not give the time in which parts are paid off",
+            0,
+            "write years above 0",
+        )
     return Prices(file, currency, numbers["electricity"], numbers["lifetime"], parts, lines)
 
 

@@ -116,11 +116,13 @@ def execute_in_processes_timed(
     ranks = len(schedule.gpus)
     if len(arrays) != ranks:
         raise CollectiveError(
-            f"the schedule has {ranks} ranks, but there are {len(arrays)} inputs",
-            "give one for each",
+            f"the schedule has {ranks} ranks, but {len(arrays)} inputs were given",
+            "give one input for each rank",
         )
     if ranks > MOST_RANKS:
-        raise CollectiveError(f"the schedule has {ranks} ranks", f"at most {MOST_RANKS} can run")
+        raise CollectiveError(
+            f"the schedule has {ranks} ranks", f"execute at most {MOST_RANKS} ranks"
+        )
     # The reference refuses whatever does not fit the collective, in the words of `execute`, and
     # tells the type and the lengths of the outputs.
     expected = schedule.reference(arrays, reduction)

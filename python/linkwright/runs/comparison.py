@@ -168,7 +168,7 @@ def compare(
     given = dict(settings or {})
     is_mix = scenario.kind == "mix"
     if policies is not None and not is_mix:
-        raise SimulationError(f"`{loaded.path.name}` runs programs, and no policy places them")
+        raise SimulationError(f"`{loaded.path.name}` runs programs, which no policy places")
     own = [str(policy) for policy in policies or scenario.policies]
     others = scenario.variants[len(scenario.policies) or 1 :]
     if reference is None and is_mix and not others:
@@ -185,8 +185,8 @@ def compare(
     chosen = reference or scenario.reference or scenario.variants[0]
     if (seeds is not None or machines) and not is_mix:
         raise SimulationError(
-            f"`{loaded.path.name}` runs programs, which are compared on their own seed and system",
-            "say what differs below [compare.NAME]",
+            f"`{loaded.path.name}` runs programs, which cannot be compared over seeds or systems",
+            "write each variant's changes under [compare.NAME]",
         )
     counted_seeds = seeds or scenario.seeds
     if attribute and not is_mix:
@@ -206,7 +206,8 @@ def compare(
         raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
     if len(scenario.variants) < 2 and not is_mix:
         raise SimulationError(
-            f"`{loaded.path.name}` has nothing to compare", "say what differs below [compare.NAME]"
+            f"`{loaded.path.name}` has nothing to compare",
+            "write each variant's changes under [compare.NAME]",
         )
     if is_mix and (counted_seeds or machines):
         return compare_over_seeds(

@@ -11,7 +11,8 @@ OF_THE_FORMULA = (
     "by; it holds for large messages.",
 )
 OF_PLAYED_JOBS = (
-    "Communication overlaps with computation only where `bucket` is given, images are copied from "
+    "Communication overlaps with computation only where `bucket` is given, images are copied "
+    "from "
     "the host only with `host_copies`, and reducing takes a GPU no time.",
     "Which servers are near one another in the fabric does not count where jobs get their GPUs.",
 )
@@ -28,23 +29,24 @@ OF_PROGRAMS = (
     "Computation takes what the trace or the application says, times the job's factor: it feels "
     "neither the network nor a neighbour.",
     "No packet is lost or damaged, and no link fails.",
-    "What a message costs in software is a constant and a share of its size, the same on every "
-    "rank.",
-    "A replayed trace does what it did when it was recorded: it does not adapt to the new machine, "
-    "and collectives whose messages the trace does not hold are laid out by size and ranks.",
+    "A message costs in software a constant and a share of its size, the same on every rank.",
+    "A replayed trace does what it did when it was recorded: it does not adapt to the new "
+    "machine. Collectives without messages in the trace are laid out by size and ranks.",
 )
 OF_FLOWS = (
-    "In the flow model large messages share links by max-min fairness: no buffer is ever full, and "
+    "In the flow model large messages share links by max-min fairness: no buffer is ever full, "
+    "and "
     "switches do not hold one another up."
 )
 OF_KERNELS = (
-    "Collectives run as NCCL's kernels, on idle GPUs in the time that `collective expect` tells: "
-    "what crosses the network is divided over its shortest paths, whatever the routing, and links "
-    "carry what NCCL reaches of them, of other messages, too."
+    "Collectives run as NCCL's kernels, on idle GPUs in the time that `collective expect` "
+    "tells. Their traffic is divided over the network's shortest paths, whatever the routing. "
+    "All messages get the share of a link that NCCL reaches."
 )
 OF_TRAINING = (
     "Layers take what their arithmetic and their memory allow at the shares of the peak that "
-    "kernels are known to reach; no kernel is measured on the machine, unless you give its times.",
+    "kernels are known to reach; no kernel is measured on the machine, unless you give its "
+    "times.",
     "Kernels that fuse several layers, and algorithms of convolution that need fewer operations.",
     "Samples are ready in the host's memory: reading them from disks takes no time.",
     "Samples of the next step are copied when it begins, not while this one computes.",

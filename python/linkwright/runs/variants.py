@@ -53,7 +53,7 @@ def written_of(loaded: ScenarioFile, machine: str) -> str:
         return machine
     if is_read_once(file):
         raise FileError(
-            f"`{machine}` can be read once only, and every run of a comparison reads it",
+            f"`{machine}` can be read only once, but every run of a comparison reads it",
             "save it to a file",
         )
     # A scenario's files are relative to it.

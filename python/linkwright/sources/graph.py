@@ -56,7 +56,7 @@ def load_source(path: PathOrName, *, gpus: int | None = None) -> SourceGraph:
     try:
         return _Reading(path, content).graph(gpus)
     except RecursionError as error:
-        problem = "this source is nested too deeply"
+        problem = "the source is nested too deeply"
         raise InputError(printable(str(path)), 1, 1, problem, "", REMEDY) from error
 
 

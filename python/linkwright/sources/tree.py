@@ -54,7 +54,7 @@ def parse_part(content: bytes) -> tree_sitter.Node | None:
 
 
 def _check(path: Path, language: str, tree: tree_sitter.Tree) -> None:
-    mended = "mend it" if language == "Python" else "mend it, run its preprocessor first"
+    mended = "mend it" if language == "Python" else "correct it, run its preprocessor first"
     cursor = tree.walk()
     depth = 0
     while True:

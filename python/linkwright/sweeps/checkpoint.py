@@ -158,7 +158,7 @@ def _append(stream: BinaryIO, file: Path, line: bytes) -> None:
     except OSError as error:
         raise FileError(f"cannot write `{file}`: {cause_of(error)}") from error
     if written < len(line):
-        raise FileError(f"cannot write `{file}`: there is no more room for it")
+        raise FileError(f"cannot write `{file}`: the disk is full")
 
 
 def _lock(stream: BinaryIO, file: Path) -> None:
@@ -182,7 +182,12 @@ def _read(
     found = _parsed(file, 1, first)
     if found.pop("format", None) != FORMAT:
         raise InputError(
-            file, 1, 1, "this is no checkpoint of a sweep", _shown(first), "give another file"
+            file,
+            1,
+            1,
+            "this file is not a checkpoint of a sweep",
+            _shown(first),
+            "give another file",
         )
     records = enumerate(others, start=2)
     if found != asdict(manifest):
@@ -199,7 +204,7 @@ def _read(
             problem = "a finished run must have `key`, `result` and `cpu_seconds`"
             raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW) from error
         if not isinstance(key, str) or key not in runs:
-            problem = "this run is not of the sweep that the first line names"
+            problem = "this run does not belong to the sweep that the first line names"
             raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW)
         body, told = _unchained(text)
         chain = _hash(chain, body)
@@ -241,7 +246,7 @@ def _difference(
         if stranger is not None:
             differences.append(f"its run {stranger} is none of these")
         elif found.get("runs") == manifest.runs:
-            differences.append("the parameters of its runs or their order are others")
+            differences.append("its runs have other parameters or another order")
     return "this is the checkpoint of another sweep: " + ", ".join(differences)
 
 

@@ -38,7 +38,7 @@ def write_archive(program: Program, records: Sequence[Sequence[Record]], path: P
             "install it with `pip install 'linkwright[otf2]'`",
         ) from error
     if path.suffix != ".otf2":
-        raise FileError(f"`{path}` is no name of an archive", "end it in .otf2")
+        raise FileError(f"`{path}` cannot be the name of an archive", "end it in .otf2")
     for part in (path, path.with_suffix(".def"), path.with_suffix("")):
         if part.exists():
             raise FileError(f"`{part}` is there already", "name another archive or delete it")

@@ -144,29 +144,35 @@ impl Diagnose for AllocationError {
                     .remedy(format!("ask for 1 to {most}"))
             }
             Self::PatternEdge { a, b, size } => Diagnosis::of(format!(
-                "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
+                "edge {a}-{b} does not join two different vertices from 0 to {}",
                 size - 1
             )),
-            Self::NoSamples => Diagnosis::of("there is no sample to fit Eq. 2 to")
-                .remedy("give links and the bus bandwidth that was measured on them"),
+            Self::NoSamples => Diagnosis::of("Eq. 2 cannot be fitted without samples").remedy(
+                "give at least one sample: numbers of links and the bus bandwidth \
+                    measured on them",
+            ),
             Self::Sample { links: LinkCounts { double, single, pcie }, bandwidth } => {
                 Diagnosis::of(format!(
-                    "{bandwidth} GB/s on ({double}, {single}, {pcie}) links is no sample"
+                    "a sample of {bandwidth} GB/s on ({double}, {single}, {pcie}) links is out of \
+                     range"
                 ))
-                .remedy("give a bus bandwidth of 0 to 1e9 GB/s and at most 8,128 links of a class")
+                .remedy("give 0 to 1e9 GB/s and at most 8,128 links of each class")
             }
-            Self::EdgeText { word } => Diagnosis::of(format!("`{}` is no edge", shown(word)))
-                .remedy("write edges such as `0-1`, `0-1:3`, or `0-1:3/0.5` with what goes forth and back, from zero"),
+            Self::EdgeText { word } => Diagnosis::of(format!("`{}` is not an edge", shown(word)))
+                .remedy(
+                    "write `0-1`, `0-1:3`, or `0-1:3/0.5` with a share each way; vertices \
+                    count from 0",
+                ),
             Self::TooManyEdges => Diagnosis::of(format!("there are more than {MOST_EDGES} edges"))
                 .remedy("write each pair once; 128 GPUs have 8,128"),
             Self::Share { a, b, share } => {
-                Diagnosis::of(format!("edge {a}-{b} cannot carry a share of {share}"))
-                    .remedy("give a number from zero, such as 1 or 2.5")
+                Diagnosis::of(format!("edge {a}-{b} cannot have the share {share}"))
+                    .remedy("give a number of 0 or more, such as 1 or 2.5")
             }
             Self::TooManyGpus { gpus } => Diagnosis::of(format!("the machine has {gpus} GPUs"))
-                .remedy("a machine may have at most 128 to be allocated"),
+                .remedy("use a machine of at most 128 GPUs"),
             Self::UnknownGpu { gpu, gpus } => Diagnosis::of(format!("there is no GPU {gpu}"))
-                .remedy(format!("the machine has GPUs 0 to {}", gpus - 1)),
+                .remedy(format!("use GPUs 0 to {}", gpus - 1)),
             Self::NotFree { gpu } => Diagnosis::of(format!("GPU {gpu} is not free"))
                 .remedy("release its job or mark it healthy first"),
             Self::PlacementSize { given, size } => {
@@ -175,7 +181,7 @@ impl Diagnose for AllocationError {
             }
             Self::JobTooLarge { job, size, gpus } => {
                 Diagnosis::of(format!("job `{job}` asks for {size} GPUs"))
-                    .remedy(format!("the machine has {gpus}, so it can never start"))
+                    .remedy(format!("ask for at most {gpus}, which is all that the machine has"))
             }
             Self::NoSuchServers { job, size, wanted, servers, most } => {
                 let counted = |count: usize, what: &str| {
@@ -203,12 +209,12 @@ impl Diagnose for AllocationError {
                     .remedy("release it first")
             }
             Self::NotAllocated { job } => Diagnosis::of(format!("job `{job}` holds no GPU"))
-                .remedy("it was released before or never allocated"),
+                .remedy("release each job once, after it was allocated"),
             Self::Interrupted { job } => {
                 Diagnosis::of(format!("stopped while deciding on job `{job}`"))
             }
             Self::State { problem } => {
-                Diagnosis::of(format!("the saved state does not fit: {problem}"))
+                Diagnosis::of(format!("the saved state does not fit this machine: {problem}"))
             }
         }
     }

@@ -32,7 +32,7 @@ impl Diagnose for PastEvent {
     fn diagnosis(&self) -> Diagnosis {
         let Self { time, now } = self;
         Diagnosis::of(format!("an event at {time} lies before the current time, {now}"))
-            .remedy(format!("schedule it at {now} or later"))
+            .remedy(format!("schedule the event at {now} or later"))
     }
 }
 

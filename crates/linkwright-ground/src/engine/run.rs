@@ -28,9 +28,9 @@ pub enum EngineError {
 impl Diagnose for EngineError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Past(error) => Diagnosis::of(format!("this is a fault of Linkwright's: {error}")),
+            Self::Past(error) => Diagnosis::of(format!("this is a fault in Linkwright: {error}")),
             Self::TooLong { now } => Diagnosis::of(format!(
-                "at {now}, something would happen more than 213 days after the start"
+                "at {now}, the next event lies more than 213 days after the start of the run"
             )),
             Self::Interrupted(error) => Diagnosis::of(format!(
                 "interrupted at {}, with {} of {} done",

@@ -60,9 +60,9 @@ impl Diagnose for OutOfMemory {
         let Self { asked, capacity } = self;
         let over = Bytes(asked.0 - capacity.0);
         Diagnosis::of(format!(
-            "the buffers take {asked}, which is {over} more than the {capacity} that there are"
+            "the buffers take {asked}, {over} more than the memory of {capacity}"
         ))
-        .remedy("take a smaller size or more GPUs")
+        .remedy("use a smaller size or more GPUs")
     }
 }
 
@@ -230,8 +230,8 @@ mod tests {
         }
         assert_eq!(
             place().unwrap_err().to_string(),
-            "the buffers take 36 KiB, which is 4 KiB more than the 32 KiB that there are; take a \
-             smaller size or more GPUs"
+            "the buffers take 36 KiB, 4 KiB more than the memory of 32 KiB; use a smaller size or \
+             more GPUs"
         );
     }
 }

@@ -101,44 +101,49 @@ impl Diagnose for GpuRunError {
             Self::Remote(error) => error.diagnosis(),
             Self::Model(error) => error.diagnosis(),
             Self::Engine(error) => error.diagnosis(),
-            Self::Stuck { kernel, wavefronts, shown } => Diagnosis::of(format!(
-                "{wavefronts} wavefronts of {kernel} wait for what never comes: {shown}"
-            ))
-            .remedy("a barrier needs all wavefronts of its group or launch to come to it"),
+            Self::Stuck { kernel, wavefronts, shown } => {
+                Diagnosis::of(format!("{wavefronts} wavefronts of {kernel} wait forever: {shown}"))
+                    .remedy("make all wavefronts of the group or launch reach the barrier")
+            }
             Self::TooLong { kernel, limit, shown, is_coherent } => {
                 let remedy = if *is_coherent {
-                    "allow more time, if it does not spin on what nobody writes"
+                    "allow more time, or check that something writes the words on which it spins"
                 } else {
-                    "allow more time, or take a coherent memory, such as tsm-wt-c-rc, where it \
-                     spins on what others write"
+                    "allow more time; if it spins on words that others write, use a coherent \
+                     memory such as tsm-wt-c-rc"
                 };
                 let problem = format!("{kernel} has not ended after {limit}: {shown}");
                 Diagnosis::of(problem).remedy(remedy)
             }
             Self::Size(error) => error.diagnosis(),
-            Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs are not possible"))
-                .remedy(format!("1 to {MOST_GPUS} are")),
+            Self::Gpus { gpus } => Diagnosis::of(format!("a run cannot have {gpus} GPUs"))
+                .remedy(format!("use 1 to {MOST_GPUS}")),
             Self::Data { asked } => Diagnosis::of(format!(
-                "the buffers' {asked} are more data than the {MOST_DATA} that a run moves"
+                "the buffers hold {asked} of data, but a run moves at most {MOST_DATA}"
             ))
-            .remedy("run it without data: its times are the same"),
+            .remedy("run it without data, which gives the same times"),
             Self::Pages { memory, protocol } => Diagnosis::of(format!(
-                "the pages of `{memory}` do not lie where `{protocol}` looks for a line's home"
+                "`{memory}` places pages where `{protocol}` does not look for a line's home"
             ))
-            .remedy("a path `OwnL2` takes shared or pinned pages, `LineL2` own or migrating, `HomeL2` own"),
+            .remedy(
+                "use shared or pinned pages with the path `OwnL2`, own or migrating ones with \
+                `LineL2`, own ones with `HomeL2`",
+            ),
             Self::Order { memory, protocol } => Diagnosis::of(format!(
-                "`{memory}` keeps accesses in order, which `{protocol}` cannot without fences"
+                "`{memory}` keeps accesses in order, but `{protocol}` needs fences for that"
             ))
-            .remedy("take relaxed consistency, or a protocol that has an `in_order`"),
+            .remedy("use relaxed consistency, or a protocol that has an `in_order`"),
             Self::NoSharedMemory { memory } => {
-                let has_it =
-                    |it: &&'static dyn MemorySystem| it.pages() != Pages::Shared && *it.name() != **memory;
+                let has_it = |it: &&'static dyn MemorySystem| {
+                    it.pages() != Pages::Shared && *it.name() != **memory
+                };
                 let others = memory_systems();
                 let others: Vec<&str> = others.iter().filter(has_it).map(|it| it.name()).collect();
                 Diagnosis::of(format!(
-                    "a machine's links lead to no memory that GPUs share, as `{memory}` has it"
+                    "`{memory}` needs a memory that GPUs share, but the machine's links lead to \
+                     none"
                 ))
-                .remedy(format!("take {}", others.join(", ")))
+                .remedy(format!("use {}", others.join(", ")))
             }
             Self::Group { kernel, needs } => {
                 Diagnosis::of(format!("no compute unit has room for a work-group of {kernel}"))

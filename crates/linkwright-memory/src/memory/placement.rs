@@ -40,15 +40,15 @@ impl Diagnose for RemoteError {
         match self {
             Self::Buffer(error) => error.diagnosis(),
             Self::Distribution { distribution } => Diagnosis::of(format!(
-                "no buffer is remote to all GPUs that run a kernel, as under `{distribution}`"
+                "under `{distribution}`, no buffer is remote to all GPUs that run a kernel"
             ))
-            .remedy("take the distribution `first`"),
-            Self::Alone => Diagnosis::of("one GPU has no other whose memory a buffer could lie in")
-                .remedy("take 2 GPUs or more"),
+            .remedy("use the distribution `first`"),
+            Self::Alone => Diagnosis::of("with one GPU, no buffer can be in another GPU's memory")
+                .remedy("use 2 GPUs or more"),
             Self::Memory { memory, own } => Diagnosis::of(format!(
-                "no buffer is remote under `{memory}`: no GPU has a memory of its own"
+                "under `{memory}`, no buffer is remote, since no GPU has a memory of its own"
             ))
-            .remedy(format!("take {}", own.join(", "))),
+            .remedy(format!("use {}", own.join(", "))),
         }
     }
 }
@@ -183,16 +183,17 @@ mod tests {
         let rdma = options("rdma");
         assert_eq!(
             refused(&GpuOptions { distribution: Distribution::Unified, ..rdma }),
-            "no buffer is remote to all GPUs that run a kernel, as under `unified`; take the \
+            "under `unified`, no buffer is remote to all GPUs that run a kernel; use the \
              distribution `first`"
         );
         assert_eq!(
             refused(&GpuOptions { gpus: 1, ..rdma }),
-            "one GPU has no other whose memory a buffer could lie in; take 2 GPUs or more"
+            "with one GPU, no buffer can be in another GPU's memory; use 2 GPUs or more"
         );
         assert_eq!(
             refused(&options("tsm-wt-c-rc")),
-            "no buffer is remote under `tsm-wt-c-rc`: no GPU has a memory of its own; take rdma, \
+            "under `tsm-wt-c-rc`, no buffer is remote, since no GPU has a memory of its own; take \
+             rdma, \
              hmg, g-tsc"
         );
         assert_eq!(

@@ -360,12 +360,11 @@ fn wavefronts_that_wait_for_ever_are_told() {
     let error = run(r9_nano(), &workload, &options, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "4 wavefronts of bare wait for what never comes: wavefront 0 of group 0 (compute unit 0 of \
+        "4 wavefronts of bare wait forever: wavefront 0 of group 0 (compute unit 0 of \
          GPU 0) waits at a barrier for all others of the launch; wavefront 1 of group 0 (compute \
          unit 0 of GPU 0) waits at a barrier for the others of its group; wavefront 0 of group 1 \
          (compute unit 0 of GPU 1) waits at a barrier for all others of the launch; wavefront 1 of \
-         group 1 (compute unit 0 of GPU 1) waits at a barrier for the others of its group; a \
-         barrier needs all wavefronts of its group or launch to come to it"
+         group 1 (compute unit 0 of GPU 1) waits at a barrier for the others of its group; make all wavefronts of the group or launch reach the barrier"
     );
 }
 
@@ -392,23 +391,23 @@ fn what_cannot_run_is_refused() {
     let wide = bare((1, 41), |_| async {});
     assert!(refused(&wide, &rdma).contains("it needs 41 wavefronts of at most 40"));
     let none = GpuOptions { gpus: 0, ..rdma };
-    assert_eq!(refused(&bare((1, 1), |_| async {}), &none), "0 GPUs are not possible; 1 to 32 are");
+    assert_eq!(refused(&bare((1, 1), |_| async {}), &none), "a run cannot have 0 GPUs; use 1 to 32");
     let error = Benchmark::MatrixMultiplication.workload(r9_nano().page, 100, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the work-groups of mm do not divide a size of 100; take a multiple of 32 up to 65536, \
-         such as 96"
+        "a size of 100 does not divide into the work-groups of mm; use a multiple of 32 up to \
+         65536, such as 96"
     );
     let error = Benchmark::Relu.workload(r9_nano().page, 1 << 40, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a size of 1099511627776 is too large for relu; take a multiple of 64 up to 4294967296, \
+        "a size of 1099511627776 is too large for relu; use a multiple of 64 up to 4294967296, \
          such as 4294967296"
     );
     let error = Benchmark::Relu.checked(-1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a size of -1 is too small for relu; take a multiple of 64 up to 4294967296, such as 64"
+        "a size of -1 is too small for relu; use a multiple of 64 up to 4294967296, such as 64"
     );
     let large = Benchmark::Relu.workload(r9_nano().page, 1 << 30, 1).unwrap();
     let one = GpuOptions { gpus: 1, with_data: false, ..rdma };
@@ -416,8 +415,8 @@ fn what_cannot_run_is_refused() {
     let many = GpuOptions { gpus: 4, with_data: true, ..rdma };
     assert_eq!(
         refused(&large, &many),
-        "the buffers' 8 GiB are more data than the 1 GiB that a run moves; run it without data: its \
-         times are the same"
+        "the buffers hold 8 GiB of data, but a run moves at most 1 GiB; run it without data, \
+         which gives the same times"
     );
 }
 

@@ -87,20 +87,21 @@ impl Diagnose for PathError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::NoInterface { server, gpu, interface } => Diagnosis::of(format!(
-                "in `{server}` no host path leads from `{gpu}` to {interface}"
+                "`{server}` has no path over the host from `{gpu}` to {interface}"
             ))
-            .remedy("add the link that is missing"),
+            .remedy("add the missing link"),
             Self::Apart { server, links, a, b } => {
-                Diagnosis::of(format!("in `{server}` {links} joins `{a}` and `{b}`"))
-                    .remedy("add the link that is missing")
+                Diagnosis::of(format!("in `{server}`, {links} joins `{a}` and `{b}`"))
+                    .remedy("add the missing link")
             }
-            Self::Elsewhere { a, b, route } => {
-                Diagnosis::of(format!("a message from `{a}` to `{b}` cannot go {route}"))
-                    .remedy("ask for the widest way")
-            }
+            Self::Elsewhere { a, b, route } => Diagnosis::of(format!(
+                "a message from `{a}` to `{b}` cannot take the route \
+                    {route}"
+            ))
+            .remedy("ask for the widest route"),
             Self::NoEnd { device } => {
-                Diagnosis::of(format!("`{device}` neither sends nor receives messages"))
-                    .remedy("GPUs do, and CPUs on the host")
+                Diagnosis::of(format!("`{device}` cannot send or receive messages"))
+                    .remedy("name a GPU or a CPU")
             }
         }
     }

@@ -100,9 +100,9 @@ pub enum RouteError {
 impl Diagnose for RouteError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Efficiency { kind, value } => Diagnosis::of(format!(
-                "the efficiency of {kind}, {value}, is not above 0 and at most 1"
-            )),
+            Self::Efficiency { kind, value } => {
+                Diagnosis::of(format!("the efficiency of {kind} cannot be {value}"))
+            }
         }
     }
 }

@@ -136,7 +136,7 @@ impl Diagnose for Stuck {
     fn diagnosis(&self) -> Diagnosis {
         let Self { time, messages, cycle } = self;
         Diagnosis::of(format!(
-            "the network is stuck at {time} with {messages} messages under way: {cycle}"
+            "the network is in deadlock at {time}, with {messages} messages under way: {cycle}"
         ))
     }
 }
@@ -171,16 +171,19 @@ impl Diagnose for TransportError {
         match self {
             Self::Stuck(error) => error.diagnosis(),
             Self::NoConnection { connection } => Diagnosis::of(format!(
-                "connection {connection} was not opened on this model of the network"
+                "there is no connection {connection} on this model of the network"
             ))
-            .remedy("open it on one that takes connections, as flows over given routes do"),
+            .remedy(
+                "open the connection first, on a model that has connections (flows over given \
+                routes)",
+            ),
             Self::Path(error) => error.diagnosis(),
             Self::Engine(error) => error.diagnosis(),
             Self::TooLong { now } => Diagnosis::of(format!(
-                "at {now}, a message would be under way until more than 213 days after the \
-                     start"
+                "at {now}, a message starts that would arrive more than 213 days after the start \
+                 of the run"
             ))
-            .remedy("send less data, or give the network more bandwidth and less latency"),
+            .remedy("send less data, or use a network with more bandwidth and less latency"),
         }
     }
 }

@@ -55,7 +55,7 @@ fn errors_name_its_keys() {
     for (network, told) in [
         ("kind = \"hypercube\"\nordr = 4", "did you mean `order`?"),
         ("kind = \"hypercube\"\npods = 4", "its keys are order, highest-first, bandwidth, latency"),
-        ("kind = \"hypercube\"\norder = 20", "at most 2097152 are possible"),
+        ("kind = \"hypercube\"\norder = 20", "use a network that needs at most 2097152"),
         ("kind = \"hypercub\"", "did you mean `hypercube`?"),
     ] {
         let text = exchange(network);

@@ -87,7 +87,7 @@ fn what_a_protocol_cannot_keep_is_refused() {
     let error = run(r9_nano(), &workload, &options, None).unwrap_err().to_string();
     assert_eq!(
         error,
-        "`impossible` keeps accesses in order, which `zero-copy` cannot without fences; take \
-         relaxed consistency, or a protocol that has an `in_order`"
+        "`impossible` keeps accesses in order, but `zero-copy` needs fences for that; use relaxed \
+         consistency, or a protocol that has an `in_order`"
     );
 }

@@ -177,13 +177,13 @@ impl Diagnose for RuntimeError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::Mapping { job, ranks, gpus } => Diagnosis::of(format!(
-                "job `{}` has {ranks} ranks, but its mapping names {gpus} GPUs",
+                "job `{}` has {ranks} ranks, but its mapping lists {gpus} GPUs",
                 shown(job)
             ))
-            .remedy("name one for each rank"),
+            .remedy("list one GPU for each rank"),
             Self::UnknownGpu { job, rank, gpu, gpus } => Diagnosis::of(format!(
-                "job `{}` puts rank {rank} on GPU {gpu}, but there are {gpus} \
-                     GPUs, from 0",
+                "job `{}` puts rank {rank} on GPU {gpu}, but there are \
+                 {gpus} GPUs, counted from 0",
                 shown(job)
             )),
             Self::SharedGpu { gpu, job, ranks } => Diagnosis::of(format!(
@@ -195,14 +195,14 @@ impl Diagnose for RuntimeError {
             .remedy("give each rank a GPU of its own"),
             Self::Scale { job, scale } => {
                 Diagnosis::of(format!("job `{}` scales computation by {scale}", shown(job)))
-                    .remedy("give a number from 0, such as 0.5 for a processor twice as fast")
+                    .remedy("give a number of 0 or more, such as 0.5 for a processor twice as fast")
             }
             Self::NoLoop { job, rank, iterations } => Diagnosis::of(format!(
-                "job `{}` is to run its main loop {iterations} times, but the \
-                     program of rank {rank} marks none",
+                "job `{}` must run its main loop {iterations} times, but the program of rank \
+                 {rank} marks no loop",
                 shown(job)
             ))
-            .remedy("run it once, or mark the loop"),
+            .remedy("use 1 iteration, or mark the main loop"),
             Self::Communicator { job, communicator, problem } => Diagnosis::of(format!(
                 "communicator {communicator} of job `{}` {problem}",
                 shown(job)
@@ -217,7 +217,7 @@ impl Diagnose for RuntimeError {
                      the message with tag {tag} from rank {peer} has {size}",
                     shown(job)
                 ))
-                .remedy("enlarge the receive")
+                .remedy("make the receive at least as large as the message")
             }
             Self::CollectiveMismatch {
                 job,
@@ -238,27 +238,27 @@ impl Diagnose for RuntimeError {
                 collective(kinds[1], roots[1]),
                 calls[1]
             ))
-            .remedy("all its ranks have to make the same calls in the same order"),
-            Self::Lowering { kind, index, ranks, problem } => Diagnosis::of(format!(
-                "the lowering of {kind:?} for rank {index} of {ranks} {problem}"
-            ))
-            .remedy("correct the lowering"),
+            .remedy(
+                "make all ranks of the communicator call the same collectives in the same \
+                order",
+            ),
+            Self::Lowering { kind, index, ranks, problem } => {
+                Diagnosis::of(format!("the plan of {kind:?} for rank {index} of {ranks} {problem}"))
+                    .remedy("use another algorithm, and report this fault of the plan")
+            }
             Self::StuckKernel { job, rank, kind, call, block, step } => Diagnosis::of(format!(
-                "job `{}` rank {rank}: in {kind:?} ({call}) block {block} never \
-                     gets past step {step}",
+                "job `{}` rank {rank}: in {kind:?} ({call}), block {block} waits forever at step \
+                 {step}",
                 shown(job)
             ))
-            .remedy("check the schedule for what it waits for"),
+            .remedy("check the schedule: it says which step waits for which"),
             Self::Kernel { job, told } => told.clone().within(format!("job `{}`", shown(job))),
             Self::TooLong { job, rank, call } => Diagnosis::of(format!(
-                "{call} of rank {rank} of job `{}` would end more than 213 days \
-                     after the start",
+                "{call} of rank {rank} of job `{}` would end more than 213 days after the start \
+                 of the run",
                 shown(job)
             ))
-            .remedy(
-                "lower the iterations, the scale of computation or the job's \
-                     start",
-            ),
+            .remedy("use fewer iterations, a smaller scale of computation or an earlier start"),
             Self::Transport(error) => error.diagnosis(),
             Self::Stalled(error) => error.diagnosis(),
             Self::Interrupted { time, done, total } => {

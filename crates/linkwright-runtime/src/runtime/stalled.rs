@@ -116,12 +116,12 @@ impl Diagnose for Stalled {
     fn diagnosis(&self) -> Diagnosis {
         let remedy = if self.circle_count > 0 {
             format!(
-                "call a receive before one of these sends, make one of them non-blocking, or \
-                 raise `protocol.eager_limit` to {}",
+                "post a receive before one of these sends, make one non-blocking, or raise \
+                 `protocol.eager_limit` to {}",
                 self.eager.1
             )
         } else if self.absence_count > 0 {
-            "let all ranks of a communicator call its collectives".to_owned()
+            "make all ranks of a communicator call its collectives".to_owned()
         } else {
             "give every send a receive of the same communicator and tag".to_owned()
         };

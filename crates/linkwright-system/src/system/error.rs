@@ -119,11 +119,11 @@ impl Diagnose for SystemError {
             Self::Server(error) => error.diagnosis(),
             Self::UnknownPreset { name, known } => {
                 Diagnosis::of(format!("there is no preset `{}`", shown(name)))
-                    .remedy(format!("the presets are {known}"))
+                    .remedy(format!("use one of {known}"))
             }
             Self::UnknownFormat { name, known } => {
                 Diagnosis::of(format!("there is no import format `{}`", shown(name)))
-                    .remedy(format!("the formats are {known}"))
+                    .remedy(format!("use one of {known}"))
             }
             Self::UnknownExport(error) => error.diagnosis(),
             Self::Inexpressible { machine, format, problem, remedy } => Diagnosis::of(format!(
@@ -133,14 +133,14 @@ impl Diagnose for SystemError {
             .remedy(remedy.clone()),
             Self::NotConnected { a, b } => {
                 Diagnosis::of(format!("no path of links joins `{}` and `{}`", shown(a), shown(b)))
-                    .remedy("add the link that is missing")
+                    .remedy("add the missing link")
             }
             Self::SeveralServers { a, b } => Diagnosis::of(format!(
-                "`{}` and `{}` are on different servers, which a network joins",
+                "`{}` and `{}` are on different servers, but this works on one server",
                 shown(a),
                 shown(b)
             ))
-            .remedy("GPUs are allocated and labelled on one server, so give the machine of one"),
+            .remedy("give the machine of one server"),
             Self::NotAServer { machine, problem, remedy } => {
                 Diagnosis::of(format!("`{machine}` cannot be a server of a cluster: it {problem}"))
                     .remedy(*remedy)
@@ -152,26 +152,25 @@ impl Diagnose for SystemError {
             Self::Fabric(error) => error.diagnosis(),
             Self::Node(error) => error.diagnosis(),
             Self::NoServer => {
-                Diagnosis::of("a system needs at least one server").remedy("give one or more")
+                Diagnosis::of("the system has no servers").remedy("give at least one server")
             }
             Self::TooManyParts => Diagnosis::of(
-                "so many servers have more than 2^31 devices or channels, which cannot be \
-                     numbered",
+                "the servers have more than 2^31 devices or channels together, which is too many",
             )
-            .remedy("give fewer"),
+            .remedy("use fewer servers"),
             Self::TooManyPairs { gpus } => Diagnosis::of(format!(
-                "each pair of {gpus} GPUs is too much to list: {MOST_PAIRED} GPUs are the most"
+                "the system has {gpus} GPUs, but pairs can be listed of at most {MOST_PAIRED}"
             ))
-            .remedy("ask it of fewer, such as one of the servers by itself"),
+            .remedy("ask for one of its servers"),
             Self::TooFewPorts { ports, nics, missing } => Diagnosis::of(format!(
-                "the fabric has {ports} ports and the servers have {nics} network interfaces: \
-                     {missing} ports are missing"
+                "the network has {ports} ports, {missing} fewer than the servers' {nics} network \
+                 interfaces"
             ))
-            .remedy("give a larger fabric or fewer servers"),
+            .remedy("use a larger network or fewer servers"),
             Self::UnevenPorts { ports, nics } => Diagnosis::of(format!(
                 "nodes of {nics} network interfaces do not share {ports} ports evenly"
             ))
-            .remedy(format!("give a fabric whose ports are a multiple of {nics}, or other nodes")),
+            .remedy(format!("use a network whose ports are a multiple of {nics}, or other nodes")),
         }
     }
 }

@@ -98,7 +98,7 @@ where
     T: Deserialize<'de> + Default + PartialEq,
 {
     let value = T::deserialize(deserializer)?;
-    if value == T::default() { Err(D::Error::custom("it must be above zero")) } else { Ok(value) }
+    if value == T::default() { Err(D::Error::custom("give a value above 0")) } else { Ok(value) }
 }
 
 #[cfg(test)]

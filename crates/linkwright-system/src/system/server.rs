@@ -263,51 +263,55 @@ impl Diagnose for ServerError {
                     .remedy("give each device its own name")
             }
             Self::UnknownDevice(name) => {
-                Diagnosis::of(format!("link end `{name}` is not a listed device"))
+                Diagnosis::of(format!("a link names the device `{name}`, which is not listed"))
                     .remedy("list it under [[device]]")
             }
             Self::SelfLink(name) => Diagnosis::of(format!("a link joins `{name}` to itself"))
-                .remedy("a link needs two devices"),
+                .remedy("name two different devices"),
             Self::DuplicateLink(a, b, kind) => {
                 Diagnosis::of(format!("`{a}` and `{b}` are joined twice by {kind}"))
-                    .remedy("write one link and raise its count")
+                    .remedy("write one link with a larger count")
             }
             Self::EmptyLink(a, b, what) => {
                 Diagnosis::of(format!("the link between `{a}` and `{b}` has no {what}"))
-                    .remedy("it must be above zero")
+                    .remedy("give a value above 0")
             }
             Self::TooWide(a, b) => Diagnosis::of(format!(
                 "the link between `{a}` and `{b}` has more than {MAX_BANDWIDTH} in all"
             ))
             .remedy("lower its count or its bandwidth"),
             Self::Faster { a, b, measured, peak } => Diagnosis::of(format!(
-                "the link between `{a}` and `{b}` cannot have carried {measured}: it has {peak}"
+                "the link between `{a}` and `{b}` has a measured bandwidth of {measured}, above \
+                 its peak of {peak}"
             ))
-            .remedy("mend its kind or its count, or leave out `measured`"),
+            .remedy("correct its kind or its count, or leave out `measured`"),
             Self::TooWideGpu(a, b) => Diagnosis::of(format!(
-                "with the link to `{b}`, `{a}` has links of more than {MAX_BANDWIDTH} \
-                     in all"
+                "the links of `{a}`, with the one to `{b}`, have more than {MAX_BANDWIDTH} in all"
             ))
             .remedy("lower their counts or bandwidths"),
             Self::Discipline { a, b, kind, given, allowed } => Diagnosis::of(format!(
                 "the {kind} link between `{a}` and `{b}` cannot have the discipline `{given}`"
             ))
-            .remedy(format!("its kind allows, between such devices, `{allowed}`")),
+            .remedy(format!(
+                "use `{allowed}`, which this kind of link allows between these \
+                devices"
+            )),
             Self::MixedDisciplines { switch, .. } => {
-                Diagnosis::of(format!("`{switch}` has links of both disciplines"))
-                    .remedy("give all links of an NVSwitch the same")
+                Diagnosis::of(format!("`{switch}` has links with different disciplines"))
+                    .remedy("give all links of an NVSwitch the same discipline")
             }
             Self::ParallelPackets { a, b, .. } => Diagnosis::of(format!(
-                "the link of packets between `{a}` and `{b}` is one of several parallel ways, \
-                     of which packets take one alone"
+                "the link between `{a}` and `{b}` has the discipline `packets`, but there is a \
+                 parallel path"
             ))
             .remedy("leave the discipline out, so that all are pipes"),
             Self::NoGpu => Diagnosis::of("the machine has no GPU")
                 .remedy("list at least one device of kind \"gpu\""),
-            Self::TooManyGpus(count) => {
-                Diagnosis::of(format!("{count} GPUs are more than the {MOST_GPUS} of one machine"))
-                    .remedy("describe one server, and say how many there are with `servers`")
-            }
+            Self::TooManyGpus(count) => Diagnosis::of(format!(
+                "the machine has {count} GPUs, but one machine can have at \
+                    most {MOST_GPUS}"
+            ))
+            .remedy("describe one server, and give the number of servers with `servers`"),
         }
     }
 }

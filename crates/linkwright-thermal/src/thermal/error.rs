@@ -55,28 +55,34 @@ pub enum ThermalError {
 impl Diagnose for ThermalError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Cells { cells, in_all } if (1..=MOST_CELLS).contains(cells) => Diagnosis::of(
-                format!("{cells} cells each way are {in_all} in all, more than memory should hold"),
-            )
-            .remedy(format!("take fewer: up to {MOST_CELLS_IN_ALL} in all are possible")),
+            Self::Cells { cells, in_all } if (1..=MOST_CELLS).contains(cells) => {
+                Diagnosis::of(format!(
+                    "a grid of {cells} cells each way has {in_all} cells in all, which takes \
+                    too much memory"
+                ))
+                .remedy(format!("use fewer cells each way, for at most {MOST_CELLS_IN_ALL} in all"))
+            }
             Self::Cells { cells, .. } => {
-                Diagnosis::of(format!("a grid of {cells} cells each way is not possible"))
-                    .remedy(format!("1 to {MOST_CELLS} are"))
+                Diagnosis::of(format!("a grid cannot have {cells} cells each way"))
+                    .remedy(format!("use 1 to {MOST_CELLS}"))
             }
             Self::OutOfRange { what, value, bounds: (least, most) } => {
-                Diagnosis::of(format!("{what} of {value} is not possible"))
-                    .remedy(format!("{least} to {most} are"))
+                Diagnosis::of(format!("{what} cannot be {value}"))
+                    .remedy(format!("use {least} to {most}"))
             }
             Self::NoSink { target, coolest, hottest } => Diagnosis::of(format!(
-                "no sink makes {target} degrees of the hottest place: \
-                 it has {coolest:.1} under the best and {hottest:.1} under the worst"
+                "no sink brings the hottest place to {target} degrees: the best gives \
+                 {coolest:.1} and the worst {hottest:.1}"
             ))
-            .remedy("ask for what is between them, or change power, layers or the air"),
+            .remedy(
+                "ask for a temperature between them, or change the power, the layers or the \
+                air",
+            ),
             Self::Unsettled { unaccounted } => Diagnosis::of(format!(
-                "the temperatures do not settle: a share of {unaccounted:.1e} of the heat is \
-                 unaccounted for"
+                "the temperatures do not settle: the heat in and out differs by a share of \
+                 {unaccounted:.1e}"
             ))
-            .remedy("look for a thickness, a size or a conductivity that is off by far"),
+            .remedy("check thicknesses, sizes and conductivities for values far off"),
             Self::Layer { name, known } => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 Diagnosis::of(format!("there is no layer `{name}`"))

@@ -222,9 +222,13 @@ fn the_sink_for_a_temperature_is_found() {
 fn what_no_memory_holds_is_refused() {
     let plan = package(10.0, &several());
     for (cells, says) in [
-        (0, "a grid of 0 cells each way is not possible; 1 to 2048 are"),
-        (2049, "a grid of 2049 cells each way is not possible"),
-        (2048, "2048 cells each way are 33554432 in all, more than memory should hold"),
+        (0, "a grid cannot have 0 cells each way; use 1 to 2048"),
+        (2049, "a grid cannot have 2049 cells each way"),
+        (
+            2048,
+            "a grid of 2048 cells each way has 33554432 cells in all, which takes too much \
+            memory",
+        ),
     ] {
         let refused = plan.solve(cells).unwrap_err().to_string();
         assert!(refused.starts_with(says), "{refused}");

@@ -157,17 +157,19 @@ impl Diagnose for TrainingError {
             Self::Layer { network, layer, fault } => {
                 fault.clone().within(format_args!("{network}: layer `{}`", shown(layer)))
             }
-            Self::Samples { network, input } => {
-                Diagnosis::of(format!("`{}` takes samples of {input}", shown(network)))
-                    .remedy("give the size of images, or the tokens of sequences")
-            }
+            Self::Samples { network, input } => Diagnosis::of(format!(
+                "`{}` takes samples of {input}, not of this kind",
+                shown(network)
+            ))
+            .remedy("give the size of the data of images, or the tokens of sequences"),
             Self::SampleSize { network, size } => {
                 let SampleSize { points, channels, tokens } = size;
                 let given = [(points, "points"), (channels, "channels"), (tokens, "tokens")];
-                let given = given.iter().filter_map(|(count, what)| count.map(|it| format!("{it} {what}")));
+                let given =
+                    given.iter().filter_map(|(count, what)| count.map(|it| format!("{it} {what}")));
                 let given = given.collect::<Vec<_>>().join(" and ");
-                Diagnosis::of(format!("`{}` on samples of {given}", shown(network)))
-                    .remedy(format!("give each from 1 to {MOST_EXTENT}, and fewer elements in all"))
+                Diagnosis::of(format!("`{}` cannot take samples of {given}", shown(network)))
+                    .remedy(format!("give each from 1 to {MOST_EXTENT}, or fewer elements in all"))
             }
             Self::Gpu(error) => error.diagnosis(),
             Self::ModelLayout(diagnosis)
@@ -177,35 +179,44 @@ impl Diagnose for TrainingError {
             Self::Precision { error, instead } => Diagnosis::of(error.diagnosis().problem)
                 .remedy(format!("train with {}", instead.join(" or "))),
             Self::NoModel { gpu, server } => Diagnosis::of(format!(
-                "the model of `{}` in `{}` is not known, and with it neither its speed nor its memory",
+                "`{}` in `{}` has no model, so its speed and memory are not known",
                 shown(gpu),
                 shown(server)
             ))
-            .remedy("name it in the machine's file: model = \"Tesla V100-SXM2-16GB\", or say it (`--gpu FILE`)"),
+            .remedy(
+                "write model = \"Tesla V100-SXM2-16GB\" or another in the machine's file, or \
+                use `--gpu FILE`",
+            ),
             Self::Apart { way, first, second } => Diagnosis::of(format!(
-                "`{way}` joins GPUs of one server, but ranks {first} and {second} are in two"
+                "`{way}` works within one server, but ranks {first} and {second} are in two servers"
             ))
-            .remedy("take a way by collectives, such as `nccl`, or GPUs of one server"),
+            .remedy("use a way by collectives, such as `nccl`, or GPUs of one server"),
             Self::NoPeerAccess { way, first, second } => Diagnosis::of(format!(
-                "`{way}` reads another GPU's memory, but between ranks {first} and {second} there is no NVLink, and no \
-                 peer access crosses the links between CPUs"
+                "`{way}` reads another GPU's memory, but ranks {first} and {second} have no peer \
+                 access (no NVLink, different CPUs)"
             ))
-            .remedy("take `p2p`, which copies by the host's memory, a way by collectives, or other GPUs"),
-            Self::NoSharedMemory => Diagnosis::of("`tsm` needs memory that all GPUs share, and nothing says how fast they reach it")
-                .remedy("give the links of every model of GPU, or take another way"),
+            .remedy(
+                "use `p2p`, which copies over the host's memory, a way by collectives, or \
+                other GPUs",
+            ),
+            Self::NoSharedMemory => Diagnosis::of(
+                "`tsm` needs a memory that all GPUs share, but \
+                no GPU model says how fast they reach it",
+            )
+            .remedy("give the links of every GPU model, or use another way"),
             Self::Overlap { way, why } => Diagnosis::of(format!(
-                "`{way}` without overlap of computation and communication: {why}"
+                "`{way}` cannot run without overlap: {why}"
             ))
-            .remedy("let it overlap, or take `nccl` or `p2p`, which may wait for the backward pass"),
+            .remedy("allow overlap, or use `nccl` or `p2p`, which can wait for the backward pass"),
             Self::TooManyStages { stages, blocks } => Diagnosis::of(format!(
-                "a pipeline of {stages} stages, but the network has {blocks} blocks"
+                "a pipeline of {stages} stages needs {stages} blocks, but the network has {blocks}"
             ))
-            .remedy(format!("train on {blocks} GPUs or fewer, or by another way")),
+            .remedy(format!("train on at most {blocks} GPUs, or use another way")),
             Self::NoSplit { network } => Diagnosis::of(format!(
                 "`{}` does not say how its layers are cut for tensor parallelism",
                 shown(network)
             ))
-            .remedy("write split = \"columns\" and \"rows\" in its file, or take another way"),
+            .remedy("write split = \"columns\" and \"rows\" in its file, or use another way"),
             Self::Batch { batch, parts, of } => {
                 let below = batch - batch % parts;
                 let near = if below == 0 {
@@ -213,24 +224,34 @@ impl Diagnose for TrainingError {
                 } else {
                     format!("{below} or {}", below + parts)
                 };
-                Diagnosis::of(format!("a batch of {batch} samples, which {parts} {of} do not divide"))
-                    .remedy(format!("take {near}"))
+                Diagnosis::of(format!(
+                    "a batch of {batch} samples does not divide evenly among \
+                    {parts} {of}"
+                ))
+                .remedy(format!("use {near}"))
             }
             Self::MeasuredSamples { measured, samples } => Diagnosis::of(format!(
-                "the layers were measured with {measured} samples, and each GPU computes {samples} at \
-                 once"
+                "the layers were measured with {measured} samples, but each GPU computes \
+                 {samples} at once"
             ))
-            .remedy(format!("measure them with {samples}, or take a batch that gives each {measured}")),
+            .remedy(format!(
+                "measure them with {samples}, or use a batch that gives each GPU \
+                {measured}"
+            )),
             Self::Memory { gpu, samples, needed, capacity, largest: (what, size), remedies } => {
                 let more = gibibytes(needed.0.saturating_sub(capacity.0));
                 let (plural, takes) = if *samples == 1 { ("", "takes") } else { ("s", "take") };
                 let problem = format!(
-                    "{samples} sample{plural} at once {takes} {} of GPU {gpu}, {more} more than it has; the \
-                     largest part is {what}, {}",
+                    "{samples} sample{plural} at once {takes} {} of GPU {gpu}, {more} more than \
+                     it has (mostly {what}, {})",
                     gibibytes(needed.0),
                     gibibytes(size.0)
                 );
-                Diagnosis { problem, remedy: (!remedies.is_empty()).then(|| format!("take {}", remedies.join(", or "))) }
+                Diagnosis {
+                    problem,
+                    remedy: (!remedies.is_empty())
+                        .then(|| format!("use {}", remedies.join(", or "))),
+                }
             }
         }
     }

@@ -170,7 +170,7 @@ pub struct UnknownWorkload {
 impl Diagnose for UnknownWorkload {
     fn diagnosis(&self) -> Diagnosis {
         Diagnosis::of(format!("there is no workload `{}`", shown(&self.name)))
-            .remedy(format!("the workloads are {}", self.known))
+            .remedy(format!("use one of {}", self.known))
     }
 }
 

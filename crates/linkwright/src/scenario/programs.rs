@@ -72,17 +72,19 @@ impl Programs {
             let end = source.text.len()
                 - usize::from(!source.settings.is_empty() && !source.text.is_empty());
             let remedy = "write a `[[job]]` with `program` and `ranks`, or `[jobs]`";
-            return Err(source.refuse(&(end..end), "a scenario without jobs", remedy));
+            return Err(source.refuse(&(end..end), "the scenario has no jobs", remedy));
         }
         if let Some(key) = grouped("", SettingGroup::Days).find(|key| scenario.has(key)) {
             let problem = format!("`[{key}]` where mappings give all jobs their GPUs");
-            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
+            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy \
+                chooses";
             return Err(scenario.refuse(key, &problem, remedy));
         }
         let system = scenario.table("system")?;
         if system.has("unhealthy") {
             let problem = "`unhealthy` where mappings give all jobs their GPUs";
-            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
+            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy \
+                chooses";
             return Err(system.refuse("unhealthy", problem, remedy));
         }
         let programs = Self::entries(scenario)?;

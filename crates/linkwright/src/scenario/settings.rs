@@ -287,7 +287,8 @@ settings! {
     "system" without: Kind::Texts, "none",
         "parts that are absent all day: `node3`, `node3/mlx5_1`, `GPU0-GPU3`, `leaf2`, `leaf2-spine0`";
     "system" network: Kind::NameOr(|| fabrics().names()), "no network for one server, else a fat-tree",
-        "what joins the servers: a kind, a file, the speed of one switch's links, or a table";
+        "the network that joins the servers: a kind, a file, the speed of one switch's links, or \
+         a table";
     "system.server" preset: Kind::Name(|| presets::NAMES.to_vec()), "", "a built-in server's name";
     "system.server" file: Kind::File, "", "a server in any format that machines are read from";
     "system.server" kind: Kind::NameOr(|| presets::NAMES.to_vec()), "",
@@ -332,14 +333,14 @@ settings! {
         "routing tables for a network's file, which packets then follow",
         needs Routes, of Networks;
     "system.network" bandwidth_scale: Kind::Factor, "1",
-        "what every bandwidth of the network is multiplied by",
+        "the factor of every bandwidth of the network",
         needs Played, of Networks;
     "system.network" routing: Kind::Name(|| routing_kinds().names()), "what fits the network",
         "which way packets go",
         needs Routes, of Networks;
     "system.network" nic: Kind::NameOr(|| nic_rules().iter().map(NicRule::example).collect()), "fcfs",
-        "whose packet an interface sends next: first come, in turn, or in turn among the oldest \
-         so many (`rr-4`)",
+        "whose packet an interface sends next: first come, in turn, or in turn among the N oldest \
+         (`rr-4`)",
         needs Routes, of Networks;
     "system.network" arbitration: Kind::Name(|| arbiters().names()), "round-robin",
         "whose packet a switch sends next",
@@ -360,8 +361,8 @@ settings! {
     "" jobs: Kind::Table, "",
         "jobs of GPUs that arrive, wait in a queue, and get their GPUs from a policy";
     "jobs" file: Kind::File, "either this or `generate`",
-        "a list of jobs; or jobs as they ran: what `sacct --parsable2` prints, CSV of submit, gpus and duration, or \
-         another format of accounting";
+        "a list of jobs; or jobs as they ran: the output of `sacct --parsable2`, CSV of submit, \
+         gpus and duration, or another format of accounting";
     "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
     "jobs" run_time: Kind::Name(RunTime::names), "by what else is said",
         "how long a job runs: as MAPA's formula says, the same at the bandwidth of MAPA's regression, or as \
@@ -420,7 +421,7 @@ settings! {
     "jobs" days: Kind::Whole { least: 1, most: MOST_DAYS as u64 }, "to the last job",
         "how many days of submissions that part has",
         needs Record;
-    "jobs" columns: Kind::Table, "", "what a file of jobs that ran calls its columns";
+    "jobs" columns: Kind::Table, "", "the names of the columns in a file of jobs that ran";
     "jobs.columns" job: Kind::Text, "JobID, job or id", "the column of a job's id";
     "jobs.columns" name: Kind::Text, "JobName", "of what its user called it, for `[[jobs.named]]`";
     "jobs.columns" submit: Kind::Text, "Submit or submitted", "of when it was submitted";
@@ -438,7 +439,7 @@ settings! {
     "jobs.generate" max_gpus: COUNT, "5",
         "GPUs of the largest; sizes are uniform from one to this";
     "jobs.generate" workloads: Kind::Names(workloads), "all nine; none beside `train`",
-        "what to draw from, each with the same chance";
+        "the names to draw from, each with the same chance";
     "jobs.generate" train: Kind::Names(networks), "none",
         "networks to draw from beside them, which are trained layer by layer; such jobs are played";
     "jobs.generate" samples_per_gpu: Kind::Whole { least: 1, most: MOST_SAMPLES }, "32",
@@ -507,7 +508,7 @@ settings! {
          (the GPUs' inside), memory, distribution, remote, dram, read_lease, write_lease, timestamp_bits, code";
     "job" iterations: COUNT, "1", "how often the main loop runs";
     "job" start: Kind::Time, "0 ps", "when it arrives; its ranks start when its GPUs are free";
-    "job" computation_scale: Kind::Number, "1", "what times of computation are multiplied by";
+    "job" computation_scale: Kind::Number, "1", "the factor of times of computation";
     "job" gpu: Kind::Truth, "false",
         "whether a skeleton computes as fast as on the study's GPUs";
     "job" priority: Kind::Whole { least: 0, most: 255 }, "0",
@@ -523,11 +524,11 @@ settings! {
     "allocation" policies: Kind::Names(|| policies().names()), "all four",
         "the policies to play the jobs under, each once";
     "allocation" bandwidth_model: Kind::Name(BandwidthModel::names), "sound",
-        "what predicts effective bandwidth: the sound model, or MAPA's Eq. 2";
+        "the model of effective bandwidth: the sound model, or MAPA's Eq. 2";
     "allocation" bandwidth_profile: Kind::Name(BandwidthProfile::names), "by the machine",
         "which figures label the links: MAPA's, or the data sheets'";
     "allocation" ties: Kind::Name(Ties::names), "nearest",
-        "what decides between equals: nearest on the host, or as published, the lowest ids";
+        "the rule between equals: nearest on the host, or as published, the lowest ids";
     "allocation" servers: Kind::Name(ServerChoice::names), "first-fit",
         "in which server a job looks for GPUs first: in the order of their numbers, where the fewest \
          are free, or where the most are; a played job that none has room for has GPUs of several; whole: as clusters are \
@@ -551,12 +552,13 @@ settings! {
     "thermal.gpu" busy: Kind::Number, "`thermal.busy`", "watts of this GPU while a job holds it";
     "thermal.gpu" rest: Kind::Number, "`thermal.rest`", "watts of this GPU while no job holds it";
     "" protocol: Kind::Table, "", "what messages cost in software", of HowPlayed;
-    "protocol" send_overhead: Kind::Time, "200 ns", "what a send occupies its rank's library",
+    "protocol" send_overhead: Kind::Time, "200 ns", "the time that a send occupies its rank's \
+     library",
         needs Mpi;
     "protocol" receive_overhead: Kind::Time, "0 ps", "what a receipt occupies it",
         needs Mpi;
     "protocol" copy_per_byte: Kind::Time, "10 ps",
-        "what each byte of an eager message occupies it, at either end",
+        "the time that each byte of an eager message occupies it, at either end",
         needs Mpi;
     "protocol" eager_limit: Kind::Size, "64 kB",
         "the largest message that does not wait for its receive",

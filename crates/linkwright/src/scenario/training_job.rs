@@ -134,7 +134,12 @@ impl TrainingSource {
         let shares = way == Way::TrulyShared;
         if let Some(key) = SHARED_KEYS.iter().find(|key| of.has(key) && !shares) {
             let problem = format!("`{key}` without memory that all GPUs share");
-            return Err(of.refuse(key, &problem, "remove it, or write `communication = \"tsm\"`"));
+            return Err(of.refuse(
+                key,
+                &problem,
+                "remove it, or write `communication = \
+                \"tsm\"`",
+            ));
         }
         let shared = shares.then(|| shared_memory(&of)).transpose()?;
         let places = [fields.place("train"), fields.place("parameters")];

@@ -199,13 +199,15 @@ impl Diagnose for SimulationError {
             Self::Allocation(error) => error.diagnosis(),
             Self::JobTooLarge { job, size, gpus } => {
                 Diagnosis::of(format!("job `{}` asks for {size} GPUs", shown(job)))
-                    .remedy(format!("only {gpus} are healthy, so it can never start"))
+                    .remedy(format!("ask for at most {gpus}, the number of healthy GPUs"))
             }
             Self::JobOfServers { job, size, gpus } => Diagnosis::of(format!(
-                "job `{}` asks for {size} GPUs, and no server has more than {gpus} that are healthy",
+                "job `{}` asks for {size} GPUs, but no server has more than {gpus} healthy GPUs",
                 shown(job)
             ))
-            .remedy("let it be played, since the formula knows nothing of links between servers"),
+            .remedy(
+                "write `run_time = \"played\"`, since the formula has no links between servers",
+            ),
             Self::TrainingOf { job, network, error } => {
                 let Diagnosis { problem, remedy } = error.diagnosis();
                 let problem = format!("job `{}`, which trains `{network}`: {problem}", shown(job));
@@ -216,104 +218,102 @@ impl Diagnose for SimulationError {
                     .remedy("give each job a name of its own")
             }
             Self::RunTooLong { job, bandwidth, iterations } => Diagnosis::of(format!(
-                "job `{}` would run for more than 213 days, with {iterations} iterations at \
-                     {bandwidth}",
+                "job `{}` would run for more than 213 days ({iterations} iterations at \
+                 {bandwidth})",
                 shown(job)
             ))
-            .remedy("lower its iterations or give it links with more bandwidth"),
+            .remedy("use fewer iterations, or links with more bandwidth"),
             Self::TooManyToProfile { gpus } => Diagnosis::of(format!(
-                "sensitivity is measured on servers of at most 16 GPUs, and this has {gpus}"
+                "sensitivity can be measured on at most 16 GPUs, but this server has {gpus}"
             ))
-            .remedy("say whether the job is sensitive: `true` or `false`"),
+            .remedy("write `sensitive` as `true` or `false`"),
             Self::NoFormula { job } => Diagnosis::of(format!(
-                "no formula says how long job `{}` runs, which runs no workload",
+                "job `{}` has no workload, so no formula gives its run time",
                 shown(job)
             ))
-            .remedy("let jobs be played, by `run_time = \"played\"`"),
+            .remedy("write `run_time = \"played\"`"),
             Self::UnhealthyGpu { job, gpu } => Diagnosis::of(format!(
-                "job `{}` asks for GPU {gpu}, which is out of order, so it can never start",
+                "job `{}` asks for GPU {gpu}, which is not healthy",
                 shown(job)
             ))
-            .remedy("name another GPU, or leave the choice to a policy by `gpus`"),
+            .remedy("name another GPU, or write `gpus` so that a policy chooses"),
             Self::Part(error) => error.diagnosis(),
             Self::TimedFailures { played } => Diagnosis::of(format!(
-                "parts that fail for a time beside {played}, which knows no moment at which to go around them"
+                "parts cannot fail for a time with {played}, since routes do not change during the run"
             ))
-            .remedy("play them as `flow` or `fluid`, or let the parts be lost all day, without `from` and `to`"),
+            .remedy(
+                "use `flow` or `fluid`, or leave out `from` and `to` so that the parts fail \
+                all day",
+            ),
             Self::TimedDragonfly => Diagnosis::of(
-                "links between the switches of a dragonfly that fail for a time: its routing goes by load, and no path \
-                 is known before",
+                "links between switches of a dragonfly cannot fail for a time, since its routes \
+                 depend on load",
             )
-            .remedy("let them be lost all day, without `from` and `to`"),
+            .remedy("leave out `from` and `to`, so that they fail all day"),
             Self::NeverStarts { job, size } => Diagnosis::of(format!(
-                "job `{}` waits for {size} GPUs, and the parts that failed do not come back",
+                "job `{}` waits forever for {size} GPUs, since failed parts do not come back",
                 shown(job)
             ))
-            .remedy("give failures an end by `to`, or ask for fewer GPUs"),
+            .remedy("give the failures an end with `to`, or ask for fewer GPUs"),
             Self::Interrupted { done, total } => {
                 Diagnosis::of(format!("stopped after {done} of {total} jobs"))
             }
             Self::Engine(error) => error.diagnosis(),
             Self::TooManyIterations { job, iterations } => Diagnosis::of(format!(
-                "job `{}` has {iterations} iterations, and 1 to {} are played one by one",
+                "job `{}` has {iterations} iterations, but a played job can have 1 to {}",
                 shown(job),
                 u32::MAX
             ))
-            .remedy("lower them, or let `run_time` follow the formula"),
+            .remedy("use fewer iterations, or write `run_time = \"formula\"`"),
             Self::Planning { job, fault } => {
                 fault.diagnosis().within(format_args!("job `{}`", shown(job)))
             }
             Self::NotFluid { job } => Diagnosis::of(format!(
-                "job `{}` is played from end to end, and `fluid` is a rate of jobs that repeat computing and \
-                 all-reduces",
+                "job `{}` does not repeat an iteration, which `fluid` needs",
                 shown(job)
             ))
             .remedy("use the fidelity `flow` or `packet`"),
             Self::NoFluid => Diagnosis::of(
-                "`mpi` makes no plan that would say what a job wants of its links, so that there is \
-                 no fluid of it",
+                "`fluid` needs a plan of each job's traffic, which `mpi` does not make",
             )
             .remedy("use the fidelity `flow` or `packet`, or another planner"),
             Self::NoPlan => Diagnosis::of(
-                "`mpi` makes no plan that would say what each link carries",
+                "loads of links need a plan of each job's traffic, which `mpi` does not make",
             )
-            .remedy("name another planner"),
-            Self::UnknownSpeed { server, gpu, number: NumberType::Fp32 } => {
-                Diagnosis::of(format!(
-                    "how fast `{}` of `{}` computes is not known",
-                    shown(gpu),
-                    shown(server)
-                ))
-                .remedy("name a GPU model that is known, or let `gpu_speed` be `reference`")
-            }
+            .remedy("use another planner"),
+            Self::UnknownSpeed { server, gpu, number: NumberType::Fp32 } => Diagnosis::of(format!(
+                "the speed of `{}` of `{}` is not known",
+                shown(gpu),
+                shown(server)
+            ))
+            .remedy("name a known GPU model, or write `gpu_speed = \"reference\"`"),
             Self::UnknownSpeed { server, gpu, number } => Diagnosis::of(format!(
-                "how fast `{}` of `{}` computes in {} is not known",
+                "the speed of `{}` of `{}` in {} is not known",
                 shown(gpu),
                 shown(server),
                 number.name()
             ))
-            .remedy("write another `precision`, or let `gpu_speed` be `reference`"),
+            .remedy("write another `precision`, or `gpu_speed = \"reference\"`"),
             Self::NoHost { job } => Diagnosis::of(format!(
-                "job `{}` copies images from its host, and one of its GPUs has none",
+                "job `{}` copies images from its host, but one of its GPUs has no host",
                 shown(job)
             ))
-            .remedy("leave `host_copies` out, or play it on servers with CPUs"),
+            .remedy("leave `host_copies` out, or use servers with CPUs"),
             Self::SmallBucket { bucket } => {
-                Diagnosis::of(format!("a bucket of {bucket} is smaller than gradients are cut"))
-                    .remedy(format!("ask for {LEAST_BUCKET} or more"))
+                Diagnosis::of(format!("a bucket of {bucket} is too small"))
+                    .remedy(format!("give {LEAST_BUCKET} or more"))
             }
             Self::Played(error) => error.diagnosis(),
             Self::UnknownWorkload(error) => error.diagnosis(),
             Self::Training(error) => error.diagnosis(),
-            Self::TooManyJobs { count } => {
-                Diagnosis::of(format!("a mix of {count} jobs is more than {MOST_JOBS}"))
-                    .remedy(format!("ask for 1 to {MOST_JOBS}"))
-            }
+            Self::TooManyJobs { count } => Diagnosis::of(format!("a mix cannot have {count} jobs"))
+                .remedy(format!("use 1 to {MOST_JOBS}")),
             Self::NoWorkloads { known } => Diagnosis::of("the mix has no workloads")
                 .remedy(format!("name at least one of {known}")),
-            Self::NoGpus => {
-                Diagnosis::of("the largest job of the mix has 0 GPUs").remedy("allow at least 1")
-            }
+            Self::NoGpus => Diagnosis::of("the largest job of the mix cannot have 0 GPUs").remedy(
+                "give 1 or \
+                    more",
+            ),
             Self::TimeTooLong { what, remedy } => {
                 Diagnosis::of(format!("{what} lies more than 213 days after the start"))
                     .remedy(*remedy)

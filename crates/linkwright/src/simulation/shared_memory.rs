@@ -48,7 +48,7 @@ impl SharedMemoryChoice {
                 "is no memory that all GPUs share"
             };
             let refused = Diagnosis::of(format!("`{name}` {why}"));
-            return Err(refused.remedy(format!("take {}", Self::names().join(", "))));
+            return Err(refused.remedy(format!("use {}", Self::names().join(", "))));
         }
         let bandwidth = bandwidth.unwrap_or_else(|| GpuOptions::default().shared_bandwidth);
         if bandwidth.0 == 0 || bandwidth > MOST_BANDWIDTH {

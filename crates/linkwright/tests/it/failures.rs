@@ -167,7 +167,7 @@ fn parts_of_the_fabric_fail_too() {
             losses if losses.cut_off.is_empty() => assert!(refused.is_ok()),
             _ => {
                 let refused = refused.unwrap_err().to_string();
-                assert!(refused.contains("waits for 32 GPUs"), "{refused}");
+                assert!(refused.contains("waits forever for 32 GPUs"), "{refused}");
                 assert!(back.records[0].start.0 >= 5 * SECOND);
                 // A job on it and on others cannot go around, and begins anew.
                 let during = failure(&cluster, &leaf, whole / 2.0, Some(whole * 0.6));
@@ -298,9 +298,9 @@ fn what_nobody_can_go_around_is_refused() {
         play(&cluster, &choices, &[job("a", "vgg-16", 2, 10)]).unwrap_err().to_string()
     };
     let packets = of(LONE, Fidelity::Packet, RunTime::Played, "GPU0");
-    assert!(packets.starts_with("parts that fail for a time beside packets"), "{packets}");
+    assert!(packets.starts_with("parts cannot fail for a time with packets"), "{packets}");
     let formula = of(LONE, Fidelity::Flow, RunTime::Formula, "GPU0");
-    assert!(formula.starts_with("parts that fail for a time beside a formula"), "{formula}");
+    assert!(formula.starts_with("parts cannot fail for a time with a formula"), "{formula}");
     let fly = "kind = \"dragonfly\"\nmachine = \"dgx1-v100\"\nservers = 8";
     let name = {
         let cluster = cluster(fly, Fidelity::Flow);

@@ -200,11 +200,12 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             on("", "preset = \"v100\""),
-            "s.toml:6:25: the GPU model `v100-sxm2-16gb` has no [hierarchy]: system/gpus/v100-sxm2-16gb.toml lacks the section: `\"v100\"`",
+            "s.toml:6:25: the GPU model `v100-sxm2-16gb` has no section [hierarchy] in \
+             system/gpus/v100-sxm2-16gb.toml: `\"v100\"`",
         ),
         (
             on("", "preset = \"r9-nano\", size = 100"),
-            "s.toml:6:43: the work-groups of fir do not divide a size of 100: `100`",
+            "s.toml:6:43: a size of 100 does not divide into the work-groups of fir: `100`",
         ),
         (
             on("", "preset = \"r9-nano\", sise = 100"),
@@ -212,7 +213,8 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             on("", "preset = \"r9-nano\", memory = \"tsm-wt-c-rc\""),
-            "s.toml:3:10: a machine's links lead to no memory that GPUs share, as `tsm-wt-c-rc` has it: `fir`; take rdma, hmg, g-tsc, zero-copy, unified",
+            "s.toml:3:10: `tsm-wt-c-rc` needs a memory that GPUs share, but the machine's links \
+             lead to none: `fir`; use rdma, hmg, g-tsc, zero-copy, unified",
         ),
         (
             on("", "preset = \"r9-nano\", memory = \"rmda\""),
@@ -220,7 +222,8 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             on("", "preset = \"r9-nano\", remote = [\"input\"]"),
-            "s.toml:6:45: no buffer is remote to all GPUs that run a kernel, as under `unified`: `[\"input\"]`; take the distribution `first`",
+            "s.toml:6:45: under `unified`, no buffer is remote to all GPUs that run a kernel: \
+             `[\"input\"]`; use the distribution `first`",
         ),
         (
             on("", "preset = \"r9-nano\", distribution = \"first\", remote = [\"inptu\"]"),
@@ -228,7 +231,8 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             on("", "preset = \"r9-nano\", read_lease = 0"),
-            "s.toml:6:14: the read lease is 0: no copy could be read: `{ preset = \"r9-nano\", read_lease = 0 }`; 1 or more works",
+            "s.toml:6:14: the read lease cannot be 0, since no copy could be read: `{ preset = \
+             \"r9-nano\", read_lease = 0 }`; give 1 or more",
         ),
         (
             on("jobs.generate.count = 3\n", inside),
@@ -246,13 +250,15 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
             refused(
                 "system.server = \"dgx1-v100\"\nsystem.servers = 2\nsystem.network.kind = \"single-switch\"\n[[job]]\nkernel = \"fir\"\nranks = 2\nmapping = [0, 8]\nparameters = { preset = \"r9-nano\" }\n",
             ),
-            "s.toml:5:10: `node0/GPU0` reads no memory of `node1/GPU0` by lines: they are in two servers: `fir`; take GPUs of one server",
+            "s.toml:5:10: `node0/GPU0` cannot read single lines of the memory of `node1/GPU0`: \
+             they are in two servers: `fir`; use GPUs of one server",
         ),
         (
             refused(
                 "system.server = \"dgx1-v100\"\n[[job]]\nkernel = \"fir\"\nranks = 2\nparameters = { preset = \"r9-nano\", size = 68719476736 }\n",
             ),
-            "s.toml:5:43: a size of 68719476736 is too large for fir: `68719476736`; take a multiple of 256 up to 4294967296, such as 4294967296",
+            "s.toml:5:43: a size of 68719476736 is too large for fir: `68719476736`; use a \
+             multiple of 256 up to 4294967296, such as 4294967296",
         ),
         (on("", "preset = \"r9-nano\", size = 4294967296"), "s.toml:3:10: the buffers take "),
     ] {

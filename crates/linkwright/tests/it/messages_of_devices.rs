@@ -155,16 +155,16 @@ fn interfaces_are_chosen_by_the_rule_of_the_system() {
 fn what_cannot_go_as_asked_says_so() {
     let two = two("dgx1-v100");
     for (from, to, route, words) in [
-        ("node0/GPU0", "node1/GPU0", RouteClass::Fabric, "cannot go over NVLink"),
-        ("node0/GPU0", "node1/GPU0", RouteClass::Host, "cannot go over the host"),
-        ("node0/GPU0", "node0/GPU1", RouteClass::Network, "cannot go over the network"),
+        ("node0/GPU0", "node1/GPU0", RouteClass::Fabric, "cannot take the route over NVLink"),
+        ("node0/GPU0", "node1/GPU0", RouteClass::Host, "cannot take the route over the host"),
+        ("node0/GPU0", "node0/GPU1", RouteClass::Network, "cannot take the route over the network"),
         ("node0/GPU0", "node0/GPU5", RouteClass::Fabric, "no NVLink joins `GPU0` and `GPU5`"),
-        ("node0/GPU0", "node0/mlx5_0", RouteClass::Any, "`mlx5_0` neither sends nor receives"),
+        ("node0/GPU0", "node0/mlx5_0", RouteClass::Any, "`mlx5_0` cannot send or receive"),
         (
             "node0/mlx5_0",
             "node1/GPU0",
             RouteClass::Any,
-            "`node0/mlx5_0` neither sends nor receives",
+            "`node0/mlx5_0` cannot send or receive",
         ),
     ] {
         let error = played(&two, &[message(&two, from, to, route)]).unwrap_err().to_string();
@@ -174,7 +174,7 @@ fn what_cannot_go_as_asked_says_so() {
         .find(|id| two.device_kind(*id) == DeviceKind::NetworkSwitch)
         .unwrap() as DeviceIndex;
     let sent = Message::new(switch, 0, SIZE, 1);
-    assert!(played(&two, &[sent]).unwrap_err().to_string().contains("neither sends"));
+    assert!(played(&two, &[sent]).unwrap_err().to_string().contains("cannot send or receive"));
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_network_takes_what_its_layers_do_on_the_gpus_of_the_server() {
 fn buckets_that_would_be_too_many_are_refused() {
     let tiny = IterationSettings { bucket: Some(Bytes(999_999)), ..plain() };
     let error = played("dgx1-v100", Fidelity::Flow, tiny, &[job("a", "gmm", 2, 1)]).unwrap_err();
-    assert!(error.to_string().contains("ask for 1 MB or more"), "{error}");
+    assert!(error.to_string().contains("give 1 MB or more"), "{error}");
 }
 
 /// Gives a job a millisecond of computing and 16 MB to exchange in an iteration.

@@ -41,8 +41,8 @@ from linkwright.systems import fat_tree_for, read_system
 __all__ = ["MAPPINGS", "SIZED", "play_programs", "play_trace", "replay_loaded"]
 
 SIZED = (
-    "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
-    "the one that is named `fat-tree` has 2,048"
+    "no network was named, so the job had a fat-tree of its own size, {nodes:,} nodes; "
+    "the network `fat-tree` has 2,048"
 )
 
 
@@ -140,7 +140,7 @@ def play_trace(
         # A program of this many ranks takes long to make, and would be refused for its size.
         raise SimulationError(
             f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
-            "take fewer or smaller jobs, or a larger system",
+            "use fewer or smaller jobs, or a larger system",
         )
     program, left_out = read or read_program_with_notes(trace, ranks=ranks, **(parameters or {}))
     # A list, since two inputs may have one name in two folders.
@@ -244,7 +244,7 @@ def replay_loaded(
     scenario = loaded.scenario
     if scenario.kind != "programs":
         raise SimulationError(
-            f"`{loaded.path.name}` has jobs of GPUs, which a policy places",
+            f"`{loaded.path.name}` has jobs that a policy places, not programs",
             "play_mix plays them",
         )
     system, jobs, notes = loaded.build()

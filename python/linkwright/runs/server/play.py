@@ -107,7 +107,10 @@ def run_loaded(
     """
     scenario = loaded.scenario
     if scenario.kind != "mix":
-        raise SimulationError(f"`{loaded.path.name}` runs programs, and which play_programs plays")
+        raise SimulationError(
+            f"`{loaded.path.name}` runs programs, not jobs that a policy places",
+            "play it with play_programs",
+        )
     system, jobs, notes = loaded.build()
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
     results = [

@@ -83,7 +83,7 @@ def _doubled(text: str, low: str, high: str) -> list[object]:
     if first[1].partition("/")[2] != "0" and last[1].partition("/")[2] != "0":
         value, end = _fraction(first[1]), _fraction(last[1])
     if first[2] not in ("", unit) or not 0 < value < end:
-        remedy = "write two numbers above zero in one unit, the least first"
+        remedy = "write two numbers above 0 in one unit, the smaller first"
         raise SimulationError(f"`{text}` has no values", remedy)
     found: list[object] = []
     while value < end:
@@ -114,7 +114,7 @@ def in_step(all_varied: Sequence[Varied]) -> list[dict[str, object]]:
     if len(counts) != 1:
         said = ", ".join(f"`{each.key}` {len(each.values)}" for each in all_varied)
         remedy = "give each as many values as the others: they change together"
-        raise SimulationError(f"the settings have not equally many values: {said}", remedy)
+        raise SimulationError(f"the settings have different numbers of values: {said}", remedy)
     if len({each.key for each in all_varied}) < len(all_varied):
         raise SimulationError("a setting is varied twice", "vary each once")
     rows = zip(*(each.values for each in all_varied), strict=True)

@@ -160,7 +160,7 @@ def bought(
         )
     if equal == "price" and prices is None:
         raise SimulationError(
-            "an equal price needs the prices of parts",
+            "comparing at an equal price needs the prices of parts",
             "give a file of them (`--prices FILE`), or compare by equal gpus or servers",
         )
     counts = [count for _, _, count in loaded.scenario.servers]
@@ -208,7 +208,7 @@ def _own(loaded: ScenarioFile, other: Machine) -> Machine:
     servers = loaded.scenario.servers
     if len(servers) != 1:
         raise SimulationError(
-            f"`{loaded.path.name}` has no single kind of server to compare {other.name} with",
+            f"`{loaded.path.name}` needs exactly one kind of server to compare {other.name} with",
             "name the reference first, such as --machine hgx-h100=32",
         )
     name, kind, count = servers[0]

@@ -164,9 +164,7 @@ class Worth(OverSeeds, Run):
         """Names the facts that probably change the answer."""
         found = list(self.cautions)
         if 1 < len(self.seeds) < FEW:
-            found.append(
-                f"Intervals of {len(self.seeds)} seeds say little; play more with --seeds."
-            )
+            found.append(f"Intervals of {len(self.seeds)} seeds are few; play more with --seeds.")
         return found
 
     def tables(self) -> Mapping[str, pa.Table]:

@@ -120,7 +120,7 @@ def held(worth: Worth) -> list[Sheet]:
             rows,
             ["variant"],
             title="GPUs held per server by jobs of several GPUs",
-            note="Of such jobs and the servers of each, the share that has so many GPUs there.",
+            note="Of these jobs and the servers of each, the share with this number of GPUs there.",
         )
     ]
 

@@ -72,7 +72,11 @@ fn a_job_larger_than_any_server_takes_several() {
     assert_eq!(first.in_system(&released), [4, 5, 6, 11, 10, 9, 8, 7]);
     assert_eq!(ask(&mut first, "d", 1), Some(vec![0]));
     let refused = try_ask(&mut first, "e", Asked(19, None, false)).unwrap_err();
-    assert_eq!(refused, "job `e` asks for 19 GPUs; the machine has 18, so it can never start");
+    assert_eq!(
+        refused,
+        "job `e` asks for 19 GPUs; ask for at most 18, which is all that the \
+        machine has"
+    );
 }
 
 #[test]

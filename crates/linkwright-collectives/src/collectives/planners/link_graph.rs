@@ -114,15 +114,15 @@ impl Diagnose for LinkGraphError {
         match self {
             Self::UnknownGpu { gpu, machine, last } => {
                 Diagnosis::of(format!("there is no GPU {gpu} on `{machine}`"))
-                    .remedy(format!("its GPUs are 0 to {last}"))
+                    .remedy(format!("use GPUs 0 to {last}"))
             }
             Self::DuplicateGpu(gpu) => {
                 Diagnosis::of(format!("GPU {gpu} is given twice")).remedy("name each GPU once")
             }
             Self::TooFewGpus(count) => Diagnosis::of(format!(
-                "a collective needs at least two GPUs, and {count} was given"
+                "a collective needs at least two GPUs, but {count} was given"
             ))
-            .remedy("name more of them"),
+            .remedy("name at least two GPUs"),
             Self::Apart { links, from, apart } => Diagnosis::of(format!(
                 "{links} does not join these GPUs: {apart} cannot be reached from GPU {from}"
             )),

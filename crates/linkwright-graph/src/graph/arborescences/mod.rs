@@ -150,31 +150,34 @@ pub enum ArborescenceError {
 impl Diagnose for ArborescenceError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::TooFewTerminals(count) => {
-                Diagnosis::of(format!("{count} terminal(s)")).remedy("trees need at least two")
-            }
+            Self::TooFewTerminals(count) => Diagnosis::of(format!(
+                "name at least two terminals terminals, but {count} was \
+                    given"
+            ))
+            .remedy("name at least two terminals"),
             Self::UnknownVertex { vertex, vertices } => Diagnosis::of(format!(
-                "vertex {vertex} is not one of the {vertices} vertices from 0 on"
+                "there is no vertex {vertex}: the graph has {vertices} vertices, counted from 0"
             )),
             Self::RepeatedTerminal(vertex) => {
                 Diagnosis::of(format!("vertex {vertex} is listed as a terminal twice"))
                     .remedy("list each terminal once")
             }
-            Self::RootIsSwitch(vertex) => Diagnosis::of(format!("vertex {vertex} is a switch"))
-                .remedy("a root must be a terminal"),
-            Self::UnbalancedSwitch { switch, entering, leaving } => {
-                Diagnosis::of(format!("{entering} enters switch {switch} and {leaving} leaves it"))
-                    .remedy("links of a switch must be as fast in one direction as in the other")
-            }
+            Self::RootIsSwitch(vertex) => Diagnosis::of(format!(
+                "vertex {vertex} is a switch, so \
+                it cannot be the root"
+            ))
+            .remedy("name a terminal as the root"),
+            Self::UnbalancedSwitch { switch, entering, leaving } => Diagnosis::of(format!(
+                "links into switch {switch} carry {entering}, but links out \
+                    of it carry {leaving}"
+            ))
+            .remedy("give the switch's links the same bandwidth both ways"),
             Self::Unreachable { from, to } => {
-                Diagnosis::of(format!("no way leads from terminal {from} to terminal {to}"))
-                    .remedy("join them by links")
+                Diagnosis::of(format!("no path leads from terminal {from} to terminal {to}"))
+                    .remedy("add links that join them")
             }
-            Self::TooLarge => Diagnosis::of(
-                "the capacities are too large or share too small a divisor for exact 64-bit \
-                     arithmetic",
-            )
-            .remedy("round them to a common unit"),
+            Self::TooLarge => Diagnosis::of("the capacities do not fit exact 64-bit arithmetic")
+                .remedy("round them to a common unit, such as 1 MB/s"),
         }
     }
 }

@@ -54,14 +54,14 @@ impl Diagnose for ProtocolError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::NoLease { what, lease } => {
-                Diagnosis::of(format!("{what} is {lease}: no copy could be read"))
-                    .remedy("1 or more works")
+                Diagnosis::of(format!("{what} cannot be {lease}, since no copy could be read"))
+                    .remedy("give 1 or more")
             }
-            Self::Width { bits } => Diagnosis::of(format!("a timestamp of {bits} bits"))
-                .remedy("from 2 to 16 bits work"),
+            Self::Width { bits } => Diagnosis::of(format!("a timestamp cannot have {bits} bits"))
+                .remedy("use 2 to 16 bits"),
             Self::LongLease { what, lease, most } => {
-                Diagnosis::of(format!("{what} is {lease}, more than a timestamp holds"))
-                    .remedy(format!("up to {most} works"))
+                Diagnosis::of(format!("{what} is {lease}, which a timestamp cannot hold"))
+                    .remedy(format!("use at most {most}"))
             }
         }
     }
@@ -142,16 +142,16 @@ mod tests {
         let problem = |read, write, bits| Leases::new(read, write, bits).unwrap_err().to_string();
         assert_eq!(
             problem(0, 5, 16),
-            "the read lease is 0: no copy could be read; 1 or more works"
+            "the read lease cannot be 0, since no copy could be read; give 1 or more"
         );
         assert_eq!(
             problem(1, 0, 16),
-            "the write lease is 0: no copy could be read; 1 or more works"
+            "the write lease cannot be 0, since no copy could be read; give 1 or more"
         );
-        assert_eq!(problem(1, 1, 0), "a timestamp of 0 bits; from 2 to 16 bits work");
+        assert_eq!(problem(1, 1, 0), "a timestamp of 0 bits; use 2 to 16 bits");
         assert_eq!(
             problem(10, 5, 3),
-            "the read lease is 10, more than a timestamp holds; up to 7 works"
+            "the read lease is 10, which a timestamp cannot hold; up to 7 works"
         );
         assert_eq!(Leases::new(10, 5, 16), Ok(Leases::default()));
     }

@@ -140,7 +140,8 @@ fn memory_that_all_share_is_refused_on_a_machine() {
     let workload = benchmark_of(Benchmark::Relu, 4096);
     assert_eq!(
         run(r9_nano(), &workload, &options, None).unwrap_err().to_string(),
-        "a machine's links lead to no memory that GPUs share, as `tsm-wt-c-rc` has it; take rdma, \
+        "`tsm-wt-c-rc` needs a memory that GPUs share, but the machine's links lead to none; use \
+         rdma, \
          hmg, g-tsc, zero-copy, unified"
     );
 }

@@ -65,8 +65,8 @@ fn who_never_ends_is_told_with_the_line_of_its_text() {
     let (workload, _) = kernel.workload(r9_nano().page);
     let error = run(r9_nano(), &workload, &options("tsm-wt-c-rc"), None).unwrap_err();
     let told = "(compute unit 0 of GPU 0) ";
-    let last = ", its last access a load from byte 8 of a (line 4); allow more time, if it does not \
-                spin on what nobody writes";
+    let last = ", its last access a load from byte 8 of a (line 4); allow more time, or check \
+        that something writes the words on which it spins";
     let error = error.to_string();
     assert!(error.contains(told) && error.ends_with(last), "{error}");
 }

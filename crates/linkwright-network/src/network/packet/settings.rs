@@ -96,24 +96,24 @@ impl Diagnose for SettingsError {
         match self {
             Self::PacketSize { size } => {
                 Diagnosis::of(format!("a packet of {size} is not possible"))
-                    .remedy(format!("1 B to {} are", Bytes(MOST_PACKET_SIZE)))
+                    .remedy(format!("use 1 B to {}", Bytes(MOST_PACKET_SIZE)))
             }
             Self::Buffer { packets } => {
                 Diagnosis::of(format!("a buffer of {packets} packets is not possible"))
-                    .remedy(format!("1 to {MOST_BUFFER_PACKETS} are"))
+                    .remedy(format!("use 1 to {MOST_BUFFER_PACKETS} packets"))
             }
             Self::Ports { switch, ports } => {
-                Diagnosis::of(format!("switch {switch} has {ports} ports"))
-                    .remedy("at most 65,535 are possible")
+                Diagnosis::of(format!("switch {switch} has {ports} ports, which is too many"))
+                    .remedy("use at most 65,535 ports")
             }
             Self::Path(error) => error.diagnosis(),
             Self::VirtualChannels { channels } => {
                 Diagnosis::of(format!("{channels} virtual channels are too many"))
-                    .remedy("at most 32 are possible")
+                    .remedy("use at most 32 virtual channels")
             }
             Self::Pcie { setting, value, least, most } => {
                 Diagnosis::of(format!("{} of {value} is not possible", setting.key()))
-                    .remedy(format!("{least} to {most} are"))
+                    .remedy(format!("use {least} to {most}"))
             }
         }
     }

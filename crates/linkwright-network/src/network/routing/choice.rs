@@ -108,16 +108,15 @@ impl Diagnose for RoutingError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::WrongShape { routing, wanted, network, instead } => Diagnosis::of(format!(
-                "routing `{routing}` is for {wanted}, which `{}` is not",
+                "routing `{routing}` needs {wanted}, but `{}` is another network",
                 shown(network)
             ))
             .remedy(format!("use {instead}")),
             Self::Table(error) => error.diagnosis(),
             Self::TooLong { hops } => Diagnosis::of(format!(
-                "a shortest route has {hops} links between switches, and at most 32 are \
-                     possible"
+                "a shortest route crosses {hops} links between switches, but at most 32 are allowed"
             ))
-            .remedy("give a network of shorter ways, or routing tables"),
+            .remedy("use a network with shorter routes, or give routing tables"),
         }
     }
 }

@@ -66,13 +66,14 @@ impl Diagnose for WiresError {
         match self {
             Self::Path(error) => error.diagnosis(),
             Self::Servers { a, b } => Diagnosis::of(format!(
-                "`{a}` reads no memory of `{b}` by lines: they are in two servers"
+                "`{a}` cannot read single lines of the memory of `{b}`: they are in two servers"
             ))
-            .remedy("take GPUs of one server"),
-            Self::NoHost { gpu } => {
-                Diagnosis::of(format!("`{gpu}` reaches no CPU, from whose memory its data come"))
-                    .remedy("add a device of kind \"cpu\" and its link")
-            }
+            .remedy("use GPUs of one server"),
+            Self::NoHost { gpu } => Diagnosis::of(format!(
+                "no link leads from `{gpu}` to a CPU whose memory could \
+                    hold its data"
+            ))
+            .remedy("add a device of kind \"cpu\" and its link"),
         }
     }
 }

@@ -155,8 +155,8 @@ fn gpus_of_two_servers_read_no_memory_of_each_other() {
     let refused = between(&system, &[0, 9]).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "`node0/GPU0` reads no memory of `node1/GPU1` by lines: they are in two servers; take GPUs \
-         of one server"
+        "`node0/GPU0` cannot read single lines of the memory of `node1/GPU1`: they are in two \
+         servers; use GPUs of one server"
     );
     assert_eq!(wired(&system, &[8, 9]).gpus, ["node1/GPU0", "node1/GPU1"]);
 }

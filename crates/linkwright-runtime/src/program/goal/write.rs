@@ -54,18 +54,18 @@ impl Diagnose for WriteError {
         match self {
             Self::Lowering(error) => error.diagnosis(),
             Self::AnyTag { rank } => Diagnosis::of(format!(
-                "rank {rank} receives any tag, which GOAL can say only of a program whose \
-                     messages all go over one communicator"
+                "rank {rank} receives any tag, but its program has several communicators, which \
+                 GOAL does not have"
             )),
             Self::Tag { rank, tag } => Diagnosis::of(format!(
-                "rank {rank} uses the tag {tag}, which stands for any in GOAL"
+                "rank {rank} uses the tag {tag}, which means any tag in GOAL"
             ))
-            .remedy("take a smaller one"),
+            .remedy("use a smaller tag"),
             Self::NoWords { rank, operation, what, remedy } => Diagnosis::of(format!(
-                "operation {operation} of rank {rank} is {what}, for which GOAL has no words"
+                "operation {operation} of rank {rank} is {what}, which GOAL cannot express"
             ))
             .remedy(*remedy),
-            Self::TimeUnit => Diagnosis::of("the unit of time is 0").remedy("take 1 ns"),
+            Self::TimeUnit => Diagnosis::of("the unit of time is 0").remedy("use 1 ns"),
         }
     }
 }

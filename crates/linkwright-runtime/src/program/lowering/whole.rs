@@ -32,12 +32,15 @@ impl Diagnose for LoweringError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::Communicator { communicator, communicators } => {
-                Diagnosis::of(format!("there is no communicator {communicator}"))
-                    .remedy(format!("the program has {communicators}"))
+                Diagnosis::of(format!("there is no communicator {communicator}")).remedy(format!(
+                    "use one of the {communicators} that the program has, counted \
+                        from 0"
+                ))
             }
-            Self::Outside { index, ranks } => {
-                Diagnosis::of(format!("index {index} lies outside a communicator of {ranks} ranks"))
-            }
+            Self::Outside { index, ranks } => Diagnosis::of(format!(
+                "there is no index {index} in a communicator of {ranks} \
+                    ranks"
+            )),
         }
     }
 }

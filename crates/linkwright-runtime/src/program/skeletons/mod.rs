@@ -225,22 +225,25 @@ impl Diagnose for SkeletonError {
             Self::Unknown { name, known } => {
                 let meant = closest(name, known).map(|meant| format!("; did you mean `{meant}`?"));
                 let (known, meant) = (known.join(", "), meant.unwrap_or_default());
-                Diagnosis::of(format!("no application is called `{}`", shown(name)))
-                    .remedy(format!("there are {known}{meant}"))
+                Diagnosis::of(format!("there is no application `{}`", shown(name)))
+                    .remedy(format!("use one of {known}{meant}"))
             }
             Self::Options { application, problem } => {
                 let told = Diagnosis::of_text(problem);
-                told.within(format_args!("{application} cannot take these options"))
+                told.within(format_args!("{application} does not take these options"))
             }
             Self::Parameter { application, parameter, value, remedy } => {
-                Diagnosis::of(format!("{application}'s `{parameter}` is {value}"))
-                    .remedy(format!("take {remedy}"))
+                Diagnosis::of(format!("`{parameter}` of {application} cannot be {value}"))
+                    .remedy(format!("use {remedy}"))
             }
             Self::Message { application, size } => Diagnosis::of(format!(
-                "{application} would send messages of {size} bytes",
+                "{application} would send messages of {size} bytes, which is too large",
                 size = size.0
             ))
-            .remedy(format!("take sizes of at most {most}", most = MOST_MESSAGE.0)),
+            .remedy(format!(
+                "use sizes that give messages of at most {most} bytes",
+                most = MOST_MESSAGE.0
+            )),
             Self::Ranks { application, ranks, reason } => {
                 Diagnosis::of(format!("{application} cannot run on {ranks} ranks: {reason}"))
             }

@@ -57,33 +57,30 @@ pub enum TraceError {
 impl Diagnose for TraceError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::NoRanks => Diagnosis::of("the archive has no MPI ranks").remedy(
-                "record an MPI program, with MPI events (for Score-P: link it with `scorep \
-                     --mpp=mpi`)",
+            Self::NoRanks => Diagnosis::of("the trace has no MPI ranks").remedy(
+                "record an MPI program with MPI events (with Score-P, link it by `scorep \
+                 --mpp=mpi`)",
             ),
             Self::Call { rank, event, call, fault } => fault
                 .diagnosis()
                 .within(format_args!("rank {rank}, event {event}, in {}", shown(call))),
             Self::NoLoop { rank, region, known } => Diagnosis::of(format!(
-                "rank {rank} never enters the region `{}`, which is to be the main loop",
+                "rank {rank} never enters the region `{}`, which you named as the main loop",
                 shown(region)
             ))
             .remedy(there_are(known).to_string()),
             Self::RequestAcrossLoop { rank, start, event, call, region } => Diagnosis::of(format!(
-                "rank {rank} waits in event {event}, in {}, for a request of event {start}: \
-                     only one of the two is in the main loop `{}`, so that iterations would not \
-                     match",
+                "rank {rank} waits in event {event}, in {}, for a request of event {start}, but \
+                 the main loop `{}` holds only one of them",
                 shown(call),
                 shown(region)
             ))
             .remedy("name another region as the main loop"),
             Self::TooLong { rank, ticks_per_second } => Diagnosis::of(format!(
-                "rank {rank} computes for more than 213 days"
+                "rank {rank} computes for more than 213 days, at {ticks_per_second} ticks of the \
+                 trace's clock a second"
             ))
-            .remedy(format!(
-                "the archive's clock makes {ticks_per_second} ticks in a second, which is \
-                     probably wrong"
-            )),
+            .remedy(format!("correct the clock's resolution, or record the program again")),
         }
     }
 }
@@ -120,26 +117,27 @@ impl Diagnose for CallFault {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::InterCommunicator { communicator } => Diagnosis::of(format!(
-                "the communicator `{}` lies between two groups, and inter-communicators are not \
-                     played",
+                "the communicator `{}` joins two groups, and Linkwright does not play \
+                 inter-communicators",
                 shown(communicator)
             ))
-            .remedy("record the program without them"),
+            .remedy("record the program without inter-communicators"),
             Self::NotMember { communicator } => Diagnosis::of(format!(
                 "the communicator `{}` does not hold this rank",
                 shown(communicator)
             ))
             .remedy("record the program again"),
-            Self::UnknownCollective { number } => {
-                Diagnosis::of(format!("the collective {number} is not known"))
-                    .remedy("convert the trace with OTF2 3.1 or older")
-            }
+            Self::UnknownCollective { number } => Diagnosis::of(format!(
+                "the trace names the collective {number}, which Linkwright \
+                    does not know"
+            ))
+            .remedy("convert the trace with OTF2 3.1 or older"),
             Self::TooLarge { size } => Diagnosis::of(format!(
-                "it carries {size} bytes, and a rank may send {most} at once",
+                "it carries {size} bytes, but a rank can send at most {most} at once",
                 size = size.0,
                 most = MOST_MESSAGE.0
             ))
-            .remedy("the trace is probably damaged, record the program again"),
+            .remedy("record the program again, since the trace is probably damaged"),
             Self::NoRoot => Diagnosis::of("the collective has no root in its communicator")
                 .remedy("record the program again"),
         }

@@ -351,7 +351,11 @@ fn what_cannot_be_played_is_refused_by_rank_event_and_call() {
         })
     };
     let cases = [
-        (call(Of::Other(99), ALL, Root::None), "the collective 99 is not known"),
+        (
+            call(Of::Other(99), ALL, Root::None),
+            "the trace names the collective 99, which \
+            Linkwright does not know",
+        ),
         (call(Of::Broadcast, ALL, Root::None), "the collective has no root"),
         (call(Of::Broadcast, ALL, Root::Rank(4)), "the collective has no root"),
         (EventKind::MpiSend(message(0, BETWEEN)), "`communicator 3` lies between two groups"),

@@ -38,8 +38,8 @@ pub struct MappingError {
 impl Diagnose for MappingError {
     fn diagnosis(&self) -> Diagnosis {
         let Self { ranks, gpus } = self;
-        Diagnosis::of(format!("{ranks} ranks do not fit on {gpus} GPUs"))
-            .remedy("take fewer or smaller jobs")
+        Diagnosis::of(format!("the jobs have {ranks} ranks, but there are {gpus} GPUs"))
+            .remedy("use fewer or smaller jobs")
     }
 }
 

@@ -75,18 +75,18 @@ pub enum MixError {
 impl Diagnose for MixError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Empty => Diagnosis::of("a mix needs at least one application and one size"),
-            Self::Indivisible { size, next } => Diagnosis::of(format!(
-                "the size {size} does not divide {next}"
-            ))
-            .remedy(
-                "take sizes that each divide the next larger one, and the largest the processes",
-            ),
+            Self::Empty => Diagnosis::of("the mix has no application or no size"),
+            Self::Indivisible { size, next } => {
+                Diagnosis::of(format!("the sizes {size} and {next} do not fit each other")).remedy(
+                    "use sizes that each divide the next larger one; the largest must divide the \
+                 number of processes",
+                )
+            }
             Self::NoRoom { at_least, needed, room } => Diagnosis::of(format!(
-                "{at_least} times each application and size takes {needed} processes, and all \
-                     mixes together have {room}"
+                "{at_least} of each application and size need {needed} processes, but all mixes \
+                 have {room} together"
             ))
-            .remedy("take more mixes or demand less"),
+            .remedy("draw more mixes, or ask for fewer of each"),
         }
     }
 }

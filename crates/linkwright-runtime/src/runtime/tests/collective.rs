@@ -193,8 +193,7 @@ fn different_collectives_are_an_error_that_names_both() {
     assert_eq!(
         error.to_string(),
         "job `test`: rank 0 takes part in Barrier as call 1, but rank 1 in AllReduce as call 1, \
-         both as collective 1 of communicator 0; all its ranks have to make the same calls in \
-         the same order"
+         both as collective 1 of communicator 0; make all ranks of the communicator call the same collectives in the same order"
     );
 }
 

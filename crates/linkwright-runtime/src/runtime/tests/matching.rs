@@ -120,7 +120,7 @@ fn a_message_larger_than_its_receive_is_an_error() {
         assert_eq!(
             error.to_string(),
             "job `test` rank 1: call 1 receives at most 99 B, but the message with tag 7 from \
-             rank 0 has 100 B; enlarge the receive"
+             rank 0 has 100 B; make the receive at least as large as the message"
         );
     }
 }

@@ -22,11 +22,12 @@ fn mappings_have_to_fit() {
     let texts = [
         (
             refusal(&[job(&[0])], 8),
-            "job `test` has 2 ranks, but its mapping names 1 GPUs; name one for each rank",
+            "job `test` has 2 ranks, but its mapping lists 1 GPUs; list one GPU for each rank",
         ),
         (
             refusal(&[job(&[0, 8])], 8),
-            "job `test` puts rank 1 on GPU 8, but there are 8 GPUs, from 0",
+            "job `test` puts rank 1 on GPU 8,, which does not exist but there are 8 GPUs, counted \
+             from 0",
         ),
         (
             refusal(&[job(&[0, 1]), job(&[1, 1])], 8),

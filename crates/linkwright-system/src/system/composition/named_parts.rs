@@ -77,14 +77,16 @@ impl Diagnose for PartError {
             Self::Apart { a, b, beside } => {
                 let apart = Diagnosis::of(format!("no link joins `{a}` and `{b}`"));
                 match beside.as_slice() {
-                    [] => apart.remedy(format!("`{a}` has no links")),
-                    _ => apart.remedy(format!("links of `{a}` lead to {}", beside.join(", "))),
+                    [] => apart.remedy(format!("add a link to `{a}`, which has none")),
+                    _ => apart
+                        .remedy(format!("use a link of `{a}`: they lead to {}", beside.join(", "))),
                 }
             }
-            Self::Abstract { server } => {
-                Diagnosis::of(format!("`{server}` has no parts that could be absent"))
-                    .remedy("describe its devices and links in a machine's file")
-            }
+            Self::Abstract { server } => Diagnosis::of(format!(
+                "`{server}` is an abstract server, which has no parts to \
+                    take away"
+            ))
+            .remedy("describe its devices and links in a machine file"),
         }
     }
 }
@@ -315,7 +317,8 @@ mod tests {
         );
         assert_eq!(
             refused(&lone(), "GPU0-GPU5"),
-            "no link joins `GPU0` and `GPU5`; links of `GPU0` lead to GPU3, GPU4, GPU1, GPU2, PCIE0"
+            "no link joins `GPU0` and `GPU5`; use a link of `GPU0`: they lead to GPU3, GPU4, \
+             GPU1, GPU2, PCIE0"
         );
         assert_eq!(
             refused(&pair(), "node2/GPU0"),
@@ -332,9 +335,6 @@ mod tests {
             },
         );
         let refused = nodes.unwrap().without(&["GPU0"]).unwrap_err().to_string();
-        assert!(
-            refused.ends_with("describe its devices and links in a machine's file"),
-            "{refused}"
-        );
+        assert!(refused.ends_with("describe its devices and links in a machine file"), "{refused}");
     }
 }

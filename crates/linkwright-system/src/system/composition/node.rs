@@ -46,14 +46,14 @@ pub enum NodeError {
 impl Diagnose for NodeError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs per node are not possible"))
-                .remedy(format!("1 to {MOST_NODE_GPUS} are")),
+            Self::Gpus { gpus } => Diagnosis::of(format!("a node cannot have {gpus} GPUs"))
+                .remedy(format!("use 1 to {MOST_NODE_GPUS}")),
             Self::Nics { nics, gpus } => Diagnosis::of(format!(
-                "{nics} network interfaces for {gpus} GPUs per node are not possible"
+                "{nics} network interfaces for a node cannot have {gpus} GPUs"
             ))
-            .remedy(format!("1 to {gpus} are: GPU i uses interface i modulo their number")),
+            .remedy(format!("use 1 to {gpus}; GPU i takes interface i modulo their number")),
             Self::Bandwidth => {
-                Diagnosis::of("the links between the GPUs of a node have no bandwidth")
+                Diagnosis::of("the links between the GPUs of a node have a bandwidth of 0")
                     .remedy("give them a positive one")
             }
         }

@@ -119,7 +119,7 @@ fn parts(machine: &Server) -> Result<Vec<Part>, SystemError> {
             |kind| part.devices.iter().copied().find(|id| machine.devices()[*id].kind == kind);
         let Some(gpu) = first(DeviceKind::Gpu) else {
             let problem = "is joined to no GPU by links within a server";
-            let remedy = "add the link that is missing, or remove the device";
+            let remedy = "add the missing link, or remove the device";
             return refuse(machine, part.devices[0], problem, remedy);
         };
         parts.insert(gpu, part);

@@ -199,7 +199,7 @@ fn abstract_nodes_out_of_range_are_refused() {
             AbstractNode { gpus, nics: 1, bandwidth: Bandwidth(bandwidth), latency: RATE.latency };
         System::of_nodes(single_switch(2), node).map_err(|error| error.to_string())
     };
-    assert!(refused(0, 1).unwrap_err().contains("0 GPUs per node are not possible"));
+    assert!(refused(0, 1).unwrap_err().contains("a node cannot have 0 GPUs"));
     assert!(refused(MOST_NODE_GPUS + 1, 1).is_err() && refused(2, 0).is_err());
     assert!(refused(1, 0).is_ok() && refused(MOST_NODE_GPUS, 1).is_ok());
 }

@@ -95,44 +95,52 @@ pub enum FabricError {
 impl Diagnose for FabricError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::NoNode => Diagnosis::of("a fabric needs at least one node"),
+            Self::NoNode => Diagnosis::of("the network has no nodes"),
             Self::Parameter { parameter, value, remedy } => {
                 Diagnosis::of(format!("`{parameter}` cannot be {value}")).remedy(remedy)
             }
             Self::Unset { all, parameter, value, remedy, .. } => Diagnosis::of(format!(
-                "{all} cannot go with `{parameter}`, which is {value} where it is not set"
+                "{all} cannot go with `{parameter}`, whose default is {value}"
             ))
-            .remedy(format!("set `{parameter}`, too ({remedy}), or mend what is set")),
+            .remedy(format!("set `{parameter}`, too ({remedy}), or change the others")),
             Self::TooFewPorts { kind, ports, needed, remedy, .. } => Diagnosis::of(format!(
-                "such a {kind} has at most {ports} {}, {} fewer than the {needed} that are \
-                     needed",
+                "a {kind} of this size has at most {ports} {}, {} fewer than the {needed} needed",
                 if *ports == 1 { "port" } else { "ports" },
                 u64::from(*needed) - ports
             ))
             .remedy(remedy),
             Self::UnknownSwitch { what, switch, switches } => Diagnosis::of(format!(
-                "{what} names switch {switch}, but there are {switches} switches, from 0"
+                "{what} names switch {switch}, but there are {switches} switches, counted from 0"
             )),
             Self::Loop { switch } => {
-                Diagnosis::of(format!("a link joins switch {switch} to itself")).remedy("remove it")
+                Diagnosis::of(format!("a link joins switch {switch} to itself")).remedy(
+                    "remove \
+                    this link",
+                )
             }
-            Self::NoBandwidth { what } => {
-                Diagnosis::of(format!("{what} has no bandwidth")).remedy("give it a positive one")
-            }
+            Self::NoBandwidth { what } => Diagnosis::of(format!("{what} has a bandwidth of 0"))
+                .remedy(
+                    "give a bandwidth \
+                    above 0",
+                ),
             Self::NotConnected { a, at_a, b, at_b } => Diagnosis::of(format!(
                 "no path of links joins node {a} at switch {} and node {b} at switch {}",
                 shown(at_a),
                 shown(at_b)
             ))
-            .remedy("add the link that is missing"),
-            Self::TableTooLarge { entries, most } => {
-                Diagnosis::of(format!("routing tables of {entries} entries are too large"))
-                    .remedy(format!("at most {most} are possible"))
-            }
-            Self::TooLarge { channels, most } => Diagnosis::of(format!(
-                "a fabric of {channels} channels is too large"
+            .remedy("add the missing link"),
+            Self::TableTooLarge { entries, most } => Diagnosis::of(format!(
+                "the routing tables have {entries} entries, which is too \
+                    many"
             ))
-            .remedy(format!("at most {most} are possible: take fewer servers, or smaller sizes")),
+            .remedy(format!("use a network that needs at most {most}")),
+            Self::TooLarge { channels, most } => {
+                Diagnosis::of(format!("the network has {channels} channels, which is too many"))
+                    .remedy(format!(
+                        "use a network that needs at most {most}: take fewer servers, or \
+                smaller sizes"
+                    ))
+            }
         }
     }
 }

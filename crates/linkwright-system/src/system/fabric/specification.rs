@@ -345,7 +345,7 @@ mod tests {
             }
         }
         let error = read_specification("a.toml", "kind = \"fat-tree\"\nradix = 4").unwrap_err();
-        let told = "a.toml:2:9: `radix` = 4 cannot go with `pods`, which is 8 where it is not set: \
+        let told = "a.toml:2:9: `radix` = 4 cannot go with `pods`, whose default is 8: \
             `4`; set `pods`, too (";
         assert!(error.to_string().starts_with(told), "{error}");
     }

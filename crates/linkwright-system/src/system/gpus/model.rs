@@ -420,23 +420,24 @@ impl Diagnose for GpuError {
                 Diagnosis::of(format!("there is no GPU model `{}`", shown(name))).remedy(instead)
             }
             Self::NoSection { model, section, file } => Diagnosis::of(format!(
-                "the GPU model `{model}` has no [{section}]: {file} lacks the section"
+                "the GPU model `{model}` has no section [{section}] in {file}"
             ))
             .remedy(format!("{GIVE_IT}, or name another model")),
             Self::NoRate { model, section, number, file } => Diagnosis::of(format!(
-                "the GPU model `{model}` has no {number} in [{section}]: {file} lacks it"
+                "the GPU model `{model}` has no {number} in [{section}] of {file}"
             ))
             .remedy(format!("{GIVE_IT}, or calculate with another number type")),
             Self::NoModel { gpu } => Diagnosis::of(format!(
-                "nothing is known of `{gpu}` that could be changed"
+                "`{gpu}` has no model, so there are no figures to change"
             ))
             .remedy(
-                "give it in a file of your own (`--gpu FILE`), or name its model in the machine's",
+                "give its figures in a file (`--gpu FILE`), or name its model in the machine's \
+                 file",
             ),
-            Self::Nothing { what } => Diagnosis::of(format!("a GPU's {what} of zero"))
-                .remedy("give more than zero, or leave it out"),
+            Self::Nothing { what } => Diagnosis::of(format!("a GPU's {what} cannot be zero"))
+                .remedy("give a number above 0, or leave it out"),
             Self::TooLittlePower { model, power, rest } => Diagnosis::of(format!(
-                "{} W are less than a `{model}` draws at rest",
+                "{} W is less than what a `{model}` draws at rest",
                 power.as_watts()
             ))
             .remedy(format!("give more than {} W", rest.as_watts())),

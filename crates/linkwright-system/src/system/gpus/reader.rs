@@ -58,7 +58,7 @@ where
 {
     let value = T::deserialize(deserializer)?;
     if value == T::default() {
-        return Err(D::Error::custom("it must be above zero; leave an unknown section out"));
+        return Err(D::Error::custom("give a value above 0; leave an unknown section out"));
     }
     Ok(value)
 }

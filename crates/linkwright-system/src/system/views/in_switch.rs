@@ -45,17 +45,17 @@ pub enum NoReducingSwitch {
 impl Diagnose for NoReducingSwitch {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Alone => Diagnosis::of("one GPU alone has nothing to reduce"),
+            Self::Alone => Diagnosis::of("a switch cannot reduce for one GPU alone"),
             Self::Servers { first, second } => Diagnosis::of(format!(
-                "GPUs {first} and {second} are on different servers, and a switch reduces \
-                     within one"
+                "GPUs {first} and {second} are on different servers, but a switch reduces only \
+                 within one server"
             )),
             Self::NoSwitch(gpu) => {
                 Diagnosis::of(format!("no NVSwitch joins GPU {gpu} to the others"))
             }
             Self::Forwards { gpu, kind } => {
-                Diagnosis::of(format!("the switches that GPU {gpu}'s {kind} leads to only forward"))
-                    .remedy("NVSwitches reduce from nvlink4 (Hopper) on")
+                Diagnosis::of(format!("the switches behind GPU {gpu}'s {kind} only forward data"))
+                    .remedy("use GPUs with nvlink4 (Hopper) or later")
             }
             Self::Apart { first, second } => Diagnosis::of(format!(
                 "GPUs {first} and {second} do not share all of their NVSwitches"

@@ -73,12 +73,15 @@ impl Diagnose for ComparisonError {
             Self::Input(error) => error.diagnosis(),
             Self::Play(error) => error.diagnosis(),
             Self::Heat(error) => error.diagnosis(),
-            Self::NoJobs => {
-                Diagnosis::of("a run without jobs has no summary").remedy("give at least one job")
-            }
+            Self::NoJobs => Diagnosis::of(
+                "the scenario has no jobs, so there is nothing to \
+                    compare",
+            )
+            .remedy("give at least one job"),
             Self::OfPrograms => {
-                let problem = "programs are compared on their own seed and system";
-                Diagnosis::of(problem).remedy("say what differs below [compare.NAME]")
+                let problem = "a scenario of programs cannot be compared over seeds, policies or \
+                    systems";
+                Diagnosis::of(problem).remedy("write each variant's changes under [compare.NAME]")
             }
             Self::Reference { wanted, known } => {
                 let problem = format!("there is no variant `{}`", shown(wanted));

@@ -186,7 +186,8 @@ fn collectives(
     read.release = fields.named("nccl", str::parse::<Version>)?;
     read.planner = planner.map(|planner| planner.in_release(read.release));
     if fields.has("protocol") && scenario.has("jobs") && !scenario.has("job") {
-        let remedy = "remove it: by flows, jobs that a policy places run under nccl's, unless the \
+        let remedy = "remove it: by flows, jobs that a policy places run under nccl's, \
+            unless the \
                       planner is `mpi`";
         return Err(fields.refuse("protocol", "a protocol beside `[jobs]`", remedy));
     }

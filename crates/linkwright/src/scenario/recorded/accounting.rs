@@ -119,7 +119,8 @@ impl Accounting {
         if let Some(first) = part.accounted.first()
             && !job.submit.is_like(&first.submit)
         {
-            let problem = "times of which some have a zone and some none, or are seconds";
+            let problem = "the file writes times in different ways: with a zone, without one, or \
+                as seconds";
             let remedy = "write all in one way, such as 2024-03-01T08:15:30";
             return Err(job.submitted.refuse(file, problem, remedy));
         }

@@ -208,8 +208,8 @@ impl Recorded {
             RunTime::Played => format!("with all-reduces by {}", self.machine.planner.name()),
         };
         let splits = format!(
-            "A duration splits into computing and communication as that workload does \
-             on as many GPUs of an idle {system}, {how}, and the number of iterations follows."
+            "A duration splits into computing and communication as that workload does on the same \
+             number of GPUs of an idle {system}, {how}. The number of iterations follows."
         );
         if jobs.is_empty() {
             return Some(format!("{file}: {splits}"));

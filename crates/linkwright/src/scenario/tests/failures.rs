@@ -112,5 +112,5 @@ fn a_program_on_an_absent_gpu_is_refused() {
     let built = scenario.build(&Files::new()).unwrap();
     let refused = play(&scenario, &built, Run::default(), &mut |_| ControlFlow::Continue(()));
     let error = refused.unwrap_err().to_string();
-    assert!(error.contains("asks for GPU 3, which is out of order"), "{error}");
+    assert!(error.contains("asks for GPU 3, which is not healthy"), "{error}");
 }

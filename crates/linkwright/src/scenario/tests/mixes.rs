@@ -320,7 +320,7 @@ fn nccl_chooses_in_days_and_in_programs() {
         "`collectives.nccl` counts for nothing: `collectives.planner = \"nccl\"` alone asks NCCL.";
     assert_eq!(notes(&day.replace("planner = \"nccl\"", "planner = \"auto\"")), [unheeded]);
     let unknown = read(&day.replace("2.12", "two")).unwrap_err().to_string();
-    assert!(unknown.contains("`two` names no version of NCCL 2"), "{unknown}");
+    assert!(unknown.contains("`two` is not a version of NCCL 2"), "{unknown}");
     // NCCL's choice is a kernel, without a word of that.
     let programs = "[system]\nserver = \"dgx1-v100\"\n[[job]]\nname = \"a\"\nprogram = \"copy-execute\"\n\
                     ranks = 2\n[collectives]\nplanner = \"nccl\"\n";

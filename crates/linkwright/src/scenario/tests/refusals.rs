@@ -24,7 +24,7 @@ fn errors_name_line_and_column() {
             "s.toml:6:8: unknown kind of network: `\"fattree\"`; did y",
         ),
         ("\"2x\"", "\"fast\"", "s.toml:9:19: no factor of bandwidths: `\"fast\"`; write a factor"),
-        ("per_node = 4", "per_node = 0", "s.toml:10:17: 0 GPUs per node are not possible: `0`; "),
+        ("per_node = 4", "per_node = 0", "s.toml:10:17: a node cannot have 0 GPUs: `0`; "),
         ("rr-4", "rr4", "s.toml:11:7: there is no NIC policy `rr4`: `\"rr4\"`; did you mean `rr-"),
         ("nic = \"rr-4\"", "routing = \"ugal\"", "s.toml:11:11: routing `ugal` is for dragonfli"),
         ("nic = \"rr-4\"", "fidelity = \"flw\"", "s.toml:11:12: unknown fidelity: `\"flw\"`; did"),
@@ -36,11 +36,11 @@ fn errors_name_line_and_column() {
         ("nic = \"rr-4\"", "seed = 4", "s.toml:11:1: unknown key: `seed`; the keys of network"),
         ("nic = \"rr-4\"", "file = \"g\"", "s.toml:6:8: a network from a file and from keys: "),
         ("16 KiB\"\n", "16 Kib\"\n", "s.toml:14:15: `16 Kib` is not a size: `\"16 Kib\"`; write a"),
-        ("stencil4d", "stencil5d", "s.toml:18:11: no application is called `stencil5d`: `\"sten"),
+        ("stencil4d", "stencil5d", "s.toml:18:11: there is no application `stencil5d`: `\"sten"),
         ("ranks = 16", "ranks = 17", "s.toml:19:9: stencil4d cannot run on 17 ranks: each side "),
         ("ranks = 16\n", "", "s.toml:18:11: a program without `ranks`: `\"stencil4d\"`; write how"),
         ("iterations = 2", "iterations = 0", "s.toml:20:14: this cannot be zero: `0`; write at l"),
-        ("message", "mesage", "s.toml:22:25: stencil4d cannot take these options: unknown key "),
+        ("message", "mesage", "s.toml:22:25: stencil4d does not take these options: unknown key "),
         ("\"5 us\"", "\"5 us\", blocking_sends = 3", "s.toml:22:71: stencil4d cannot take these"),
         ("gpu = true", "gpu = true\ncomputation_scale = 0.5", "s.toml:21:7: a scale and `gpu`: "),
         ("gpu = true", "computation_scale = -0.5", "s.toml:21:21: no scale of computation: `-0."),
@@ -78,7 +78,8 @@ fn mappings_with_two_ranks_on_one_gpu_are_refused_with_their_place() {
     let text = SMALL.replace("\"random\"", "[0, 1, 2, 3, 4, 5, 6, 6]");
     assert_eq!(
         refused(&text, &Files::new()),
-        "s.toml:28:11: job `kripke` puts rank 7 on GPU 6, which rank 6 has; give \
+        "s.toml:28:11: job `kripke` puts rank 7 on GPU 6,, which does not exist which rank 6 has; \
+         give \
          each rank a GPU of its own"
     );
     let text = SMALL.replace("\"random\"", "\"b.map\"");

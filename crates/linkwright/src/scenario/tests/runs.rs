@@ -219,12 +219,12 @@ fn scenarios_choose_by_collective() {
     let refused = |text: &str| read_network("s", text).unwrap_err().to_string();
     assert_eq!(
         refused("[collectives]\nscan = \"planned\"\n"),
-        "s:2:8: no algorithm of scan is called `planned`: `\"planned\"`; it takes \
+        "s:2:8: scan has no algorithm `planned`: `\"planned\"`; use one of \
          recursive-doubling, linear"
     );
     assert_eq!(
         refused("[collectives]\nall_reduce = \"planed\"\n"),
-        "s:2:14: no algorithm of all-reduce is called `planed`: `\"planed\"`; it takes \
+        "s:2:14: all-reduce has no algorithm `planed`: `\"planed\"`; use one of \
          binary-tree, binomial-tree, recursive-doubling, recursive-halving, ring, planned; did \
          you mean `planned`?"
     );
@@ -257,7 +257,7 @@ fn a_job_trains_a_network_on_the_gpus_that_it_got() {
         built.unwrap_err().to_string()
     };
     let said = refused("batch = 256", "batch = 255");
-    assert!(said.contains("a batch of 255 samples, which 4 GPUs do not divide"), "{said}");
+    assert!(said.contains("a batch of 255 samples does not divide evenly among 4 GPUs"), "{said}");
     let said = refused("batch = 256", "bath = 256");
     assert!(said.contains("unknown parameter") && said.contains("did you mean `batch`"), "{said}");
     let said = refused("batch = 256", "size = 9_000_000_000");

@@ -178,26 +178,25 @@ impl Diagnose for ClusterError {
             Self::Planning(error) => error.diagnosis(),
             Self::Runtime(error) => error.diagnosis(),
             Self::KernelsAsPackets => {
-                Diagnosis::of("collectives under nccl's protocol go over flows")
-                    .remedy("take the fidelity `flow`, or the protocol `mpi` for collectives")
+                Diagnosis::of("the protocol `nccl` of collectives needs the fidelity `flow`")
+                    .remedy("use the fidelity `flow`, or the protocol `mpi` for collectives")
             }
             Self::KernelNotPackets { job, fidelity } => Diagnosis::of(format!(
-                "the kernel of job `{}` sends lines of 64 bytes, which are packets, and the fidelity is `{}`",
+                "the kernel of job `{}` needs the fidelity `packet`, not `{}`",
                 shown(job),
                 fidelity.name()
             ))
             .remedy("use `packet`"),
             Self::KernelOverBus { job } => Diagnosis::of(format!(
-                "the kernel of job `{}` has virtual channels of its own, and so has `[pcie]`",
+                "the kernel of job `{}` cannot go with `[pcie]`, since both set virtual channels",
                 shown(job)
             ))
-            .remedy("leave one of the two out"),
+            .remedy("leave out the kernel or `[pcie]`"),
             Self::Kernel { job, told } => told.clone().within(format!("job `{}`", shown(job))),
-            Self::NotFluid => Diagnosis::of(
-                "programs are played from end to end, and `fluid` is a rate of jobs that repeat an \
-                 iteration",
-            )
-            .remedy("use `packet` or `flow`"),
+            Self::NotFluid => {
+                Diagnosis::of("programs do not repeat an iteration, which `fluid` needs")
+                    .remedy("use `packet` or `flow`")
+            }
         }
     }
 }

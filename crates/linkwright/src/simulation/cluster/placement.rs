@@ -124,24 +124,26 @@ impl Diagnose for PlacementError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::TooManyRanks { ranks, gpus } => Diagnosis::of(format!(
-                "the jobs have {ranks} ranks in all, and the cluster has {gpus} GPUs"
+                "the jobs have {ranks} ranks in all, but the cluster has {gpus} GPUs"
             ))
-            .remedy("take fewer or smaller jobs, or a larger cluster"),
+            .remedy("use fewer or smaller jobs, or a larger cluster"),
             Self::Length { name, ranks, given, .. } => Diagnosis::of(format!(
-                "job `{}` has {ranks} ranks, but its mapping names {given} GPUs",
+                "job `{}` has {ranks} ranks, but its mapping lists {given} GPUs",
                 shown(name)
             ))
-            .remedy("name one for each rank"),
-            Self::UnknownGpu { name, rank, gpu, gpus, .. } => {
-                Diagnosis::of(format!("job `{}` puts rank {rank} on GPU {gpu}", shown(name)))
-                    .remedy(format!("the cluster's GPUs are 0 to {}", gpus - 1))
-            }
-            Self::NothingToShuffle { rule, what, .. } => Diagnosis::of(format!(
-                "the mapping `{rule}` needs several {what}, and the cluster has not"
+            .remedy("list one GPU for each rank"),
+            Self::UnknownGpu { name, rank, gpu, gpus, .. } => Diagnosis::of(format!(
+                "job `{}` puts rank {rank} on GPU {gpu}, which does not \
+                    exist",
+                shown(name)
             ))
-            .remedy("take `linear` or `random`, or a larger cluster"),
+            .remedy(format!("use GPUs 0 to {}", gpus - 1)),
+            Self::NothingToShuffle { rule, what, .. } => Diagnosis::of(format!(
+                "the mapping `{rule}` needs several {what}, but the cluster has one"
+            ))
+            .remedy("use `linear` or `random`, or a larger cluster"),
             Self::SharedGpu { name, rank, gpu, other_rank, .. } => Diagnosis::of(format!(
-                "job `{}` puts rank {rank} on GPU {gpu}, which rank {other_rank} has",
+                "job `{}` puts ranks {other_rank} and {rank} on GPU {gpu}",
                 shown(name)
             ))
             .remedy("give each rank a GPU of its own"),
@@ -270,20 +272,21 @@ mod tests {
         let (far, twice) = (Mapping::Gpus(vec![16]), Mapping::Gpus(vec![1, 1]));
         assert_eq!(
             refused(&[("a", 17, &LINEAR)]),
-            "the jobs have 17 ranks in all, and the cluster has 16 GPUs; take fewer or smaller \
+            "the jobs have 17 ranks in all, but the cluster has 16 GPUs; use fewer or smaller \
              jobs, or a larger cluster"
         );
         assert_eq!(
             refused(&[("a", 2, &one)]),
-            "job `a` has 2 ranks, but its mapping names 1 GPUs; name one for each rank"
+            "job `a` has 2 ranks, but its mapping lists 1 GPUs; list one GPU for each rank"
         );
         assert_eq!(
             refused(&[("a", 1, &far)]),
-            "job `a` puts rank 0 on GPU 16; the cluster's GPUs are 0 to 15"
+            "job `a` puts rank 0 on GPU 16, which does not exist; use GPUs 0 to 15"
         );
         assert_eq!(
             refused(&[("b", 2, &twice)]),
-            "job `b` puts rank 1 on GPU 1, which rank 0 has; give each rank a GPU of its own"
+            "job `b` puts rank 1 on GPU 1,, which does not exist which rank 0 has; give each rank \
+             a GPU of its own"
         );
         assert!(
             place(&[("a", 1, &one), ("b", 2, &two)], &system, 0).is_ok(),
@@ -303,7 +306,7 @@ mod tests {
             assert_eq!(
                 error,
                 format!(
-                    "the mapping `{}` needs {what}, and the cluster has not; take `linear` or \
+                    "the mapping `{}` needs {what}, and the cluster has not; use `linear` or \
                      `random`, or a larger cluster",
                     rule.name()
                 )

@@ -68,7 +68,7 @@ fn faults_of_structure_are_named() {
     );
     assert!(text(|s| s.programs[0].blocks[2].steps.clear()).contains("receives nothing for it"));
     assert!(text(|s| s.programs[2].blocks.clear()).contains("sends nothing for it"));
-    assert!(text(|s| s.programs[2].blocks[0].steps[0].count = 1).contains("as 2"));
+    assert!(text(|s| s.programs[2].blocks[0].steps[0].count = 1).contains("receives 2"));
     let in_place = fault_of(schedules::one_hop_all_to_all(2, 1), |s| s.in_place = true);
     assert!(in_place.to_string().contains("all-to-all cannot"));
 }
@@ -175,11 +175,11 @@ fn hostile_sizes_are_refused_by_name() {
     many.gpus = vec![0; limits::RANKS + 1];
     many.programs.resize_with(limits::RANKS + 1, Default::default);
     let text = check(&many).unwrap_err().to_string();
-    assert!(text.contains("4097 ranks") && text.contains("limit is 4096"), "{text}");
+    assert!(text.contains("4097 ranks") && text.contains("at most 4096"), "{text}");
     let mut deep = schedules::star_reduce(2, 1);
     let step = deep.programs[1].blocks[0].steps[0].clone();
     deep.programs[1].blocks[0].steps = vec![step; limits::STEPS + 1];
-    assert!(check(&deep).unwrap_err().to_string().contains("steps; the checker's limit"));
+    assert!(check(&deep).unwrap_err().to_string().contains("steps; make it at most"));
 }
 
 /// Chunks cost nothing unless steps tell them apart.

@@ -115,7 +115,7 @@ fn groups_and_blocks_that_do_not_fit_are_named() {
             steps.push(steps[0].clone());
             steps[1].operation = StepOperation::SwitchReduce;
         }),
-        ("one block at most may", &|it| {
+        ("use one block for each connection", &|it| {
             let again = it.programs[0].blocks[block].clone();
             it.programs[0].blocks.push(again);
         }),

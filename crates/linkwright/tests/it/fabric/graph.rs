@@ -47,7 +47,7 @@ fn errors_name_line_and_column() {
         (PAIR.replace("1 us", "1 u"), "16:11", "700 ns"),
         (PAIR.replace("count = 3", "count = 4294967295"), "13:12", "smaller"),
         (PAIR.replace("nodes = 2", "nodes = 0"), "1:1", "at least one node"),
-        (PAIR.replace("1 GB/s", "0 GB/s"), "1:1", "no bandwidth"),
+        (PAIR.replace("1 GB/s", "0 GB/s"), "1:1", "a bandwidth of 0"),
         (PAIR.replace("spare", "sp\\tare"), "10:10", "line breaks"),
     ];
     for (text, place, says) in cases {
@@ -62,7 +62,7 @@ fn what_is_not_joined_names_two_nodes() {
     let text = PAIR.split("[[link]]").next().unwrap();
     let error = read_graph("pair.toml", text).unwrap_err().to_string();
     let expected = "pair.toml:7:18: no path of links joins node 0 at switch left and node 2 at \
-                    switch right: `\"right\"`; add the link that is missing";
+                    switch right: `\"right\"`; add the missing link";
     assert_eq!(error, expected);
 }
 

@@ -199,47 +199,48 @@ fn too_few_ports_are_said_with_what_is_missing_and_what_to_raise() {
         (
             "kind = \"fat-tree\"\nradix = 4",
             20,
-            "such a fat-tree has at most 16 ports, 4 fewer than the 20 that are needed; raise `radix` or leave it out",
+            "a fat-tree of this size has at most 16 ports, 4 fewer than the 20 needed; raise \
+             `radix` or leave it out",
         ),
         (
             "kind = \"fat-tree\"\nradix = 8\npods = 2",
             33,
-            "32 ports, 1 fewer than the 33 that are needed; raise `pods` or leave it out",
+            "32 ports, 1 fewer than the 33 needed; raise `pods` or leave it out",
         ),
         (
             "kind = \"fat-tree\"\nradix = 4\npods = 1",
             33,
-            "4 ports, 29 fewer than the 33 that are needed; raise `radix` or leave it out",
+            "4 ports, 29 fewer than the 33 needed; raise `radix` or leave it out",
         ),
         (
             "kind = \"fat-tree\"\nlevels = 2\nradix = 4",
             9,
-            "8 ports, 1 fewer than the 9 that are needed; raise `radix`",
+            "8 ports, 1 fewer than the 9 needed; raise `radix`",
         ),
         (
             "kind = \"dragonfly\"\nnodes-per-switch = 1\nswitches-per-group = 2\nglobal-links-per-switch = 1",
             7,
-            "6 ports, 1 fewer than the 7 that are needed; raise `switches-per-group` or",
+            "6 ports, 1 fewer than the 7 needed; raise `switches-per-group` or",
         ),
         (
             "kind = \"dragonfly\"\ngroups = 2\nnodes-per-switch = 1\nswitches-per-group = 1",
             1000,
-            "2 ports, 998 fewer than the 1000 that are needed; raise `groups` or",
+            "2 ports, 998 fewer than the 1000 needed; raise `groups` or",
         ),
         (
             "kind = \"torus\"\ndimensions = [2, 2]\nnodes-per-switch = 1",
             5,
-            "4 ports, 1 fewer than the 5 that are needed; raise `nodes-per-switch` or",
+            "4 ports, 1 fewer than the 5 needed; raise `nodes-per-switch` or",
         ),
         (
             "kind = \"quartz\"\nleaves = 1\ncores = 1",
             40,
-            "32 ports, 8 fewer than the 40 that are needed; raise `leaves` or",
+            "32 ports, 8 fewer than the 40 needed; raise `leaves` or",
         ),
         (
             "kind = \"single-switch\"\nports = 1",
             2,
-            "at most 1 port, 1 fewer than the 2 that are needed; raise `ports` or leave it out",
+            "at most 1 port, 1 fewer than the 2 needed; raise `ports` or leave it out",
         ),
     ] {
         let error = read(given).for_ports(needed).unwrap_err();

@@ -85,7 +85,7 @@ pub enum EstimateError {
         speedup: f64,
     },
     /// No rank can go on.
-    #[error("rank {rank} waits for ever before its operation {operation}")]
+    #[error("rank {rank} waits forever before its operation {operation}")]
     Stuck {
         /// The first rank that is not done.
         rank: Rank,

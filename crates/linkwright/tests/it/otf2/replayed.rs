@@ -193,7 +193,8 @@ fn a_loop_must_be_there() {
         |region: &str| TraceOptions { main_loop: Some(region.to_owned()), ..Default::default() };
     let archive = archive(STENCIL);
     let report = program_of(&archive, &options("report")).unwrap_err();
-    let expected = "rank 1 never enters the region `report`, which is to be the main loop; it enters \
+    let expected = "rank 1 never enters the region `report`, which you named as the main loop; it \
+        enters \
                     `main_loop`, `iteration`";
     assert_eq!(report.to_string(), expected);
     let call = program_of(&archive, &options("MPI_Send")).unwrap_err();
@@ -264,8 +265,9 @@ fn four_ranks() -> Archive {
 #[test]
 fn the_written_archive_replays() {
     let between = program_of(&archive(FOUR_RANKS), &TraceOptions::default()).unwrap_err();
-    let expected = "rank 0, event 53, in no MPI call: the communicator `halves` lies between two \
-                    groups, and inter-communicators are not played; record the program without them";
+    let expected = "rank 0, event 53, in no MPI call: the communicator `halves` joins two groups, \
+        and Linkwright does not play inter-communicators; record the program without \
+        inter-communicators";
     assert_eq!(between.to_string(), expected);
 
     let options = TraceOptions { main_loop: Some("iteration".to_owned()), ..Default::default() };

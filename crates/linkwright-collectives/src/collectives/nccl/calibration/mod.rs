@@ -91,10 +91,9 @@ impl Diagnose for CalibrateError {
             Self::Log(error) => error.diagnosis(),
             Self::Expect(error) => error.diagnosis(),
             Self::ServersDiffer(kinds) => Diagnosis::of(format!(
-                "the GPUs are in servers of {kinds} kinds, and a run does not tell which of them \
-                 differs"
+                "the GPUs are in servers of {kinds} kinds, so the log cannot say which kind differs"
             ))
-            .remedy("calibrate by a run on servers of one kind"),
+            .remedy("use a log of a run on servers of one kind"),
             Self::NothingTold { reasons } => {
                 Diagnosis::of(format!("the log tells nothing of the machine: {reasons}"))
                     .remedy("run nccl-tests from 8 B to 1 GiB")

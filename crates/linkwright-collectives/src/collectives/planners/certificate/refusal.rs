@@ -60,38 +60,44 @@ pub enum Refusal {
 impl Diagnose for Refusal {
     fn diagnosis(&self) -> Diagnosis {
         let text = match self {
-            Self::Other(what) => format!("the certificate is of another {what} than the plan"),
-            Self::Gpus => "the certificate's GPUs are none of a job on this system".to_owned(),
+            Self::Other(what) => format!(
+                "the certificate was made for another {what} than the \
+                plan's"
+            ),
+            Self::Gpus => "the certificate's GPUs do not make a job on this system".to_owned(),
             Self::Kind(kind) => {
-                format!("a certificate by {kind} proves nothing of this collective")
+                format!("a certificate by {kind} does not prove this collective")
             }
-            Self::Device(id) => format!("device {id} is none that schedules may use"),
-            Self::Twice(id) => format!("device {id} stands in two places"),
+            Self::Device(id) => format!("schedules cannot use device {id}"),
+            Self::Twice(id) => format!("the certificate lists device {id} twice"),
             Self::Improper => {
-                "a side or part does not hold the GPUs that make data cross its links".to_owned()
+                "a side or part holds no GPUs whose data must cross its links".to_owned()
             }
             Self::Missing(from, to) => {
-                format!("the links from device {from} to {to} cross, and are not listed")
-            }
-            Self::Extra(from, to) => format!(
-                "the links from device {from} to {to} are listed, and do not cross just once"
-            ),
-            Self::Bandwidth { from, to, is, listed } => format!(
-                "the links from device {from} to {to} carry {is} B/s, and {listed} B/s are listed"
-            ),
-            Self::Weight(from, to) => {
                 format!(
-                    "the links from device {from} to {to} count another number of times than once"
+                    "the certificate does not list the links from device {from} to {to}, \
+                    which cross"
                 )
             }
-            Self::Distance(from, to) => format!(
-                "the distance of device {to} from device {from} is not known to be that long"
+            Self::Extra(from, to) => format!(
+                "the certificate lists the links from device {from} to {to}, which do not cross \
+                 exactly once"
             ),
-            Self::Capacity => "the capacity is not the sum of the links listed".to_owned(),
-            Self::Need => "the need is not that of the collective".to_owned(),
-            Self::Bound => "the bound is not the capacity over the need".to_owned(),
+            Self::Bandwidth { from, to, is, listed } => format!(
+                "the links from device {from} to {to} carry {is} B/s, but the certificate lists \
+                 {listed} B/s"
+            ),
+            Self::Weight(from, to) => {
+                format!("the links from device {from} to {to} do not count exactly once")
+            }
+            Self::Distance(from, to) => format!(
+                "the certificate does not prove the distance from device {from} to device {to}"
+            ),
+            Self::Capacity => "the capacity is not the sum of the listed links".to_owned(),
+            Self::Need => "the need is not what the collective needs".to_owned(),
+            Self::Bound => "the bound is not the capacity divided by the need".to_owned(),
             Self::Optimum { bound, optimum } => {
-                format!("the bound is {bound} B/s, and the optimum {optimum} B/s")
+                format!("the bound is {bound} B/s, but the optimum is {optimum} B/s")
             }
             Self::Rate => "the plan's rate is above the bound".to_owned(),
         };

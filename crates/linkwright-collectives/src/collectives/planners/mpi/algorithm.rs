@@ -66,21 +66,20 @@ impl Diagnose for MpiError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::Unfit { kind, algorithm } => {
-                Diagnosis::of(format!("{} cannot be performed by `{algorithm}`", kind.name()))
-                    .remedy(format!("it takes {}", names(MpiAlgorithm::of(*kind))))
+                Diagnosis::of(format!("`{algorithm}` cannot perform {}", kind.name()))
+                    .remedy(format!("use one of {}", names(MpiAlgorithm::of(*kind))))
             }
             Self::Unknown { kind, name } => {
-                Diagnosis::of(format!("no algorithm of {} is called `{name}`", kind.name())).remedy(
-                    format!(
-                        "it takes {}{}",
-                        names(MpiAlgorithm::of(*kind)),
-                        did_you_mean(*kind, name)
-                    ),
-                )
+                Diagnosis::of(format!("{} has no algorithm `{name}`", kind.name())).remedy(format!(
+                    "use one of {}{}",
+                    names(MpiAlgorithm::of(*kind)),
+                    did_you_mean(*kind, name)
+                ))
             }
-            Self::Outside { index, ranks } => {
-                Diagnosis::of(format!("index {index} lies outside a communicator of {ranks} ranks"))
-            }
+            Self::Outside { index, ranks } => Diagnosis::of(format!(
+                "there is no index {index} in a communicator of {ranks} \
+                    ranks"
+            )),
         }
     }
 }

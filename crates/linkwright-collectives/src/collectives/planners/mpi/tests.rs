@@ -239,8 +239,8 @@ fn too_many_ranks_are_not_written_down() {
     let error = materialise(&source, "mpi", &gpus, Channel::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the steps of 257 ranks are not written down as a whole; 256 ranks are the most that are \
-         checked, executed or exported"
+        "a schedule of 257 ranks is too large to write down whole; check, execute or export at most \
+         256 ranks"
     );
 }
 
@@ -346,12 +346,12 @@ fn what_cannot_be_performed_is_refused() {
     for ranks in [4, 1] {
         assert_eq!(
             refused(CollectiveKind::Barrier, MpiAlgorithm::Ring, ranks, 0),
-            "barrier cannot be performed by `ring`; it takes dissemination, binary-tree"
+            "`ring` cannot perform barrier; use one of dissemination, binary-tree"
         );
     }
     assert_eq!(
         refused(CollectiveKind::Gather, MpiAlgorithm::Linear, 4, 4),
-        "index 4 lies outside a communicator of 4 ranks"
+        "there is no index 4 in a communicator of 4 ranks"
     );
     assert_eq!(
         Source::new(CollectiveKind::AllReduce, MpiAlgorithm::Ring, 0, 0),
@@ -359,7 +359,7 @@ fn what_cannot_be_performed_is_refused() {
     );
     assert_eq!(
         MpiAlgorithm::named(CollectiveKind::AllGather, "rings").unwrap_err().to_string(),
-        "no algorithm of all-gather is called `rings`; it takes ring, bruck; \
+        "all-gather has no algorithm `rings`; use one of ring, bruck; \
          did you mean `ring`?"
     );
 }

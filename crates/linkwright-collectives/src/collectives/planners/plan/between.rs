@@ -121,9 +121,9 @@ mod tests {
         let found = refused(&all, AllGather, ParallelTrees);
         assert!(found.starts_with("nccl-pat is for servers of one GPU each"), "{found}");
         let found = refused(&all, AllGather, NvlsTree);
-        assert!(found.starts_with("nvls-tree does not do all-gather"), "{found}");
+        assert!(found.starts_with("nvls-tree cannot plan all-gather"), "{found}");
         let found = refused(&one_each, AllReduce, ParallelTrees);
-        assert!(found.starts_with("nccl-pat does not do all-reduce"), "{found}");
+        assert!(found.starts_with("nccl-pat cannot plan all-reduce"), "{found}");
         let lone = alone("hgx-h100");
         let found = plan(&NvlsTree, &Question::new(&lone, &[0, 1, 2, 3], AllReduce));
         let found = found.unwrap_err().to_string();

@@ -85,10 +85,10 @@ impl Diagnose for PlanError {
         match self {
             Self::Links(error) => error.diagnosis(),
             Self::UnknownRoot { root, last } => {
-                Diagnosis::of(format!("the root is rank {root}, and the job has ranks 0 to {last}"))
+                Diagnosis::of(format!("the root is rank {root}, but the job has ranks 0 to {last}"))
             }
             Self::Unsupported { algorithm, collective, remedy } => {
-                Diagnosis::of(format!("{algorithm} does not do {collective}"))
+                Diagnosis::of(format!("{algorithm} cannot plan {collective}"))
                     .remedy(format!("use one of: {remedy}"))
             }
             Self::Helper { gpu, why } => {
@@ -96,45 +96,45 @@ impl Diagnose for PlanError {
                     .remedy("name GPUs outside the job on its servers")
             }
             Self::OneServer => {
-                Diagnosis::of("three-phase is for GPUs on several servers, and these are on one")
+                Diagnosis::of("three-phase needs GPUs on several servers, but these are on one")
                     .remedy("use packing")
             }
-            Self::OtherServers { algorithm, wanted } => Diagnosis::of(format!(
-                "{algorithm} is for {wanted}, and these GPUs are not on such"
-            ))
-            .remedy("use packing or nccl-ring"),
+            Self::OtherServers { algorithm, wanted } => {
+                Diagnosis::of(format!("{algorithm} works only on GPUs of {wanted}"))
+                    .remedy("use packing or nccl-ring")
+            }
             Self::TooMany(gpus) => Diagnosis::of(format!(
-                "trees are packed through {MOST_PACKED} GPUs at most, and these are {gpus}"
+                "packing takes at most {MOST_PACKED} GPUs, but the job has {gpus}"
             ))
-            .remedy("use nccl-ring, which plans them in seconds"),
+            .remedy("use nccl-ring"),
             Self::NoReducingSwitch(error) => {
-                Diagnosis::of(format!("nvls reduces in the switch: {error}"))
+                Diagnosis::of(format!("nvls needs a switch that reduces: {error}"))
                     .remedy("use packing or nccl-ring")
             }
             Self::InSwitchOverHost => {
-                Diagnosis::of("nvls goes through NVSwitches, and only PCIe is wanted")
-                    .remedy("let it choose the links, or use packing")
+                Diagnosis::of("nvls needs NVSwitches, but only PCIe is allowed")
+                    .remedy("allow all links, or use packing")
             }
             Self::NoRing { algorithm } => {
                 Diagnosis::of(format!("{algorithm} finds no ring over NVLink through these GPUs"))
-                    .remedy("let it choose the links, or use packing")
+                    .remedy("allow all links, or use packing")
             }
             Self::NotDirect { algorithm } => Diagnosis::of(format!(
-                "{algorithm} needs an NVLink between any two GPUs, and some of these have none"
+                "{algorithm} needs an NVLink between every two GPUs, but some of these have none"
             ))
-            .remedy("let it choose the links, or use packing"),
+            .remedy("allow all links, or use packing"),
             Self::TooFine => {
-                Diagnosis::of("the links' bandwidths have no common measure that fits 128 bits")
+                Diagnosis::of("the links' bandwidths have no common divisor that fits in 128 bits")
                     .remedy("round them to whole megabytes per second")
             }
             Self::Unsolved => Diagnosis::of(
-                "the linear programme of the all-to-all was not solved, which bandwidths of \
-                     very different sizes can cause",
+                "the linear programme of this all-to-all has no numerical solution; bandwidths \
+                 may differ too much",
             )
             .remedy("use one-hop"),
             Self::NoSize => {
-                Diagnosis::of("how much of the data goes over PCIe depends on its size")
-                    .remedy("give the size")
+                Diagnosis::of("a plan over NVLink and PCIe depends on the size of the data")
+                    .remedy("give the size of the data")
             }
             Self::TooManyRanks(error) => error.diagnosis(),
             Self::Route(error) => error.diagnosis(),

@@ -296,7 +296,7 @@ impl Diagnose for ScheduleFault {
         match self {
             Self::TooLarge { what, found, limit } => {
                 Diagnosis::of(format!("the schedule has {found} {what}"))
-                    .remedy(format!("the checker's limit is {limit}"))
+                    .remedy(format!("make it at most {limit}"))
             }
             Self::Header { problem } => Diagnosis::of(format!("the schedule {problem}")),
             Self::Channel { channel, problem } => {
@@ -310,17 +310,17 @@ impl Diagnose for ScheduleFault {
                     "rank {rank} blocks {first} and {second} both {direction} rank {peer} on \
                      channel {channel}"
                 ))
-                .remedy("one block at most may")
+                .remedy("use one block for each connection")
             }
             Self::NoPeer { place, operation, direction } => Diagnosis::of(format!(
                 "{place} is a {operation:?}, but its block has no peer to {direction}"
             )),
             Self::NoSlice { place, operation, what } => {
-                Diagnosis::of(format!("{place} is a {operation:?}, but names no {what}"))
+                Diagnosis::of(format!("{place} is a {operation:?}, but it names no {what}"))
             }
             Self::NoChunks { place, operation } => {
                 Diagnosis::of(format!("{place} is a {operation:?} of 0 chunks"))
-                    .remedy("it must move at least 1")
+                    .remedy("move at least 1 chunk")
             }
             Self::OutOfBuffer { place, buffer, offset, last, length } => Diagnosis::of(format!(
                 "{place} uses chunks {offset} to {last} of the {} buffer, which has {length}",
@@ -333,42 +333,42 @@ impl Diagnose for ScheduleFault {
                 "{place} {problem} on channel {channel}, the {number}th run of this connection"
             )),
             Self::CountsDiffer { send, sent, receive, received } => Diagnosis::of(format!(
-                "{send} sends {sent} chunks, which {receive} receives as {received}"
+                "{send} sends {sent} chunks, but {receive} receives {received}"
             )),
             Self::DependencyCycle(error) => {
                 Diagnosis::of(format!("steps depend on each other in a circle: {}", circle(error)))
             }
             Self::Deadlock(error) => Diagnosis::of(format!("deadlock: {}", circle(error))),
             Self::WritesInput { place, placement } => Diagnosis::of(format!(
-                "{place} writes the input, which is only read when the schedule runs \
-                     {placement}"
+                "{place} writes the input, which must stay as it is when the schedule runs \
+                 {placement}"
             )),
             Self::Overlap { place, placement } => Diagnosis::of(format!(
-                "{place} reads and writes runs that overlap by part when it runs {placement}"
+                "{place} reads and writes ranges that overlap in part when it runs {placement}"
             )),
             Self::Race { first, first_writes, second, second_writes, buffer, chunk, placement } => {
                 Diagnosis::of(format!(
-                    "race when run {placement}: {first} {} and {second} {} chunk {chunk} of the {} \
-                     buffer, and nothing orders them",
+                    "race when run {placement}: {first} {} and {second} {} chunk {chunk} of the \
+                     {} buffer in no fixed order",
                     verb(*first_writes),
                     verb(*second_writes),
                     word(*buffer)
                 ))
             }
             Self::Unwritten { place, buffer, chunk, placement } => Diagnosis::of(format!(
-                "{place} reads chunk {chunk} of the {} buffer, which nothing has written by \
-                     then, when run {placement}",
+                "{place} reads chunk {chunk} of the {} buffer before anything writes it, when run \
+                 {placement}",
                 word(*buffer)
             )),
             Self::CountedTwice { place, rank, chunk, placement } => Diagnosis::of(format!(
-                "{place} counts rank {rank}'s chunk {chunk} twice: it is in both of the values \
-                     that the step reduces, when run {placement}"
+                "{place} counts rank {rank}'s chunk {chunk} twice, when run {placement}: both \
+                 values that it reduces hold it"
             )),
             Self::MixedChunks { place, first, second, placement } => Diagnosis::of(format!(
                 "{place} reduces chunk {first} of the input with chunk {second}, when run \
                      {placement}"
             ))
-            .remedy("only equal chunks of different ranks may be reduced"),
+            .remedy("reduce only equal chunks of different ranks"),
             Self::WrongOutput { rank, chunk, expected, found, writer, placement } => {
                 Diagnosis::of(format!(
                     "rank {rank} must end with {expected} in chunk {chunk} of its output, but has \

@@ -161,7 +161,8 @@ fn check_in_switch(
     for (what, _) in ends.into_iter().filter(|(_, does)| *does) {
         if let Some(earlier) = in_switch.insert((number, what), index) {
             return fault(format!(
-                "{what} on channel {number}, as block {earlier} does; one block at most may"
+                "{what} on channel {number}, as block {earlier} does; use one block for each \
+                 connection"
             ));
         }
     }

@@ -135,15 +135,15 @@ impl Diagnose for ExecuteError {
                 Diagnosis::of(format!("schedule `{name}` does not run {placement}"))
             }
             Self::Root { root, ranks } => Diagnosis::of(format!(
-                "rank {root} is the root, but there are inputs for {ranks} ranks"
+                "the root is rank {root}, but there are inputs for {ranks} ranks"
             )),
             Self::Inputs { ranks, inputs } => Diagnosis::of(format!(
-                "the schedule has {ranks} ranks, but there are {inputs} inputs"
+                "the schedule has {ranks} ranks, but {inputs} inputs were given"
             ))
-            .remedy("give one for each"),
+            .remedy("give one input for each rank"),
             Self::InputLength { rank, found, expected } => {
                 Diagnosis::of(format!("rank {rank}'s input has {found} elements"))
-                    .remedy(format!("this collective needs {expected}"))
+                    .remedy(format!("give {expected} elements"))
             }
             Self::Indivisible { rank, found, shards } => Diagnosis::of(format!(
                 "rank {rank}'s input has {found} elements, which do not divide into {shards} \
@@ -151,11 +151,11 @@ impl Diagnose for ExecuteError {
             )),
             Self::TooManyRanks { ranks } => {
                 Diagnosis::of(format!("the schedule has {ranks} ranks"))
-                    .remedy(format!("at most {MOST_RANKS} can run, as a thread each"))
+                    .remedy(format!("execute at most {MOST_RANKS} ranks; each takes a thread"))
             }
             Self::Memory { needed, allowed } => {
-                Diagnosis::of(format!("running the schedule takes {needed} bytes"))
-                    .remedy(format!("the options allow {allowed}"))
+                Diagnosis::of(format!("executing the schedule takes {needed} bytes of memory"))
+                    .remedy(format!("raise the limit of {allowed} bytes, or give smaller inputs"))
             }
             Self::Zero { what } => Diagnosis::of(format!("{what} must be at least 1")),
             Self::Thread { rank, problem } => {

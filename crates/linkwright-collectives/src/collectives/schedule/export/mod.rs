@@ -117,19 +117,19 @@ impl Diagnose for ExportError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::Limit { format, what, place, count, most, remedy } => Diagnosis::of(format!(
-                "{place} has {count} {what}, and {format} takes at most {most}"
+                "{place} has {count} {what}, but {format} allows at most {most}"
             ))
             .remedy(*remedy),
             Self::NoCollective { format, collective, remedy } => {
                 Diagnosis::of(format!("{format} has no {}", collective.name())).remedy(*remedy)
             }
             Self::NoOperation { format, operation, place, remedy } => {
-                Diagnosis::of(format!("{format} has no {operation}, which {place} is"))
+                Diagnosis::of(format!("{place} is {operation}, which {format} does not have"))
                     .remedy(*remedy)
             }
             Self::Broken { place, problem } => {
                 Diagnosis::of(format!("the schedule is broken: {place} {problem}"))
-                    .remedy("run the check, and plan it again")
+                    .remedy("check the schedule, then plan it again")
             }
             Self::BadOption { option, value, remedy } => {
                 Diagnosis::of(format!("the option `{option}` is {value}")).remedy(*remedy)

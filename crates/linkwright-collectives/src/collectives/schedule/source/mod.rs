@@ -33,11 +33,11 @@ pub struct TooManyRanks {
 impl Diagnose for TooManyRanks {
     fn diagnosis(&self) -> Diagnosis {
         let Self { ranks } = self;
-        Diagnosis::of(format!("the steps of {ranks} ranks are not written down as a whole")).remedy(
-            format!(
-                "{MOST_MATERIALISED} ranks are the most that are checked, executed or exported"
-            ),
-        )
+        Diagnosis::of(format!(
+            "a schedule of {ranks} ranks is too large to write down \
+            whole"
+        ))
+        .remedy(format!("check, execute or export at most {MOST_MATERIALISED} ranks"))
     }
 }
 

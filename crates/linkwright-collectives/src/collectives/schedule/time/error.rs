@@ -90,41 +90,40 @@ impl Diagnose for TimeError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::UnknownGpu { rank, gpu, machine, count } => Diagnosis::of(format!(
-                "rank {rank} runs on GPU {gpu}, and `{machine}` has {count} of them"
+                "rank {rank} runs on GPU {gpu}, but `{machine}` has {count} GPUs"
             )),
             Self::NoRoute { links, from, to, machine } => Diagnosis::of(format!(
-                "no {links} joins GPU {from} and GPU {to} of `{machine}`, which the schedule \
-                     needs"
+                "the schedule sends from GPU {from} to GPU {to} of `{machine}`, but no {links} \
+                 joins them"
             )),
             Self::NoReducingSwitch(error) => {
-                Diagnosis::of(format!("the schedule reduces or copies in a switch: {error}"))
+                Diagnosis::of(format!("the schedule needs a switch that reduces: {error}"))
                     .remedy("plan it with packing or nccl-ring")
             }
             Self::InSwitch { rank, block, step } => Diagnosis::of(format!(
-                "rank {rank} block {block} step {step} is done in a switch, which messages \
-                     between ranks cannot say"
+                "rank {rank} block {block} step {step} runs in a switch, so messages between \
+                 ranks cannot replace it"
             ))
             .remedy("plan it with packing or nccl-ring"),
             Self::Unpaired { rank, block, channel } => Diagnosis::of(format!(
-                "block {block} of rank {rank} has a connection on channel {channel} that no \
-                     block of the other rank shares"
+                "block {block} of rank {rank} has a connection on channel {channel} without a \
+                 block at the other rank"
             ))
             .remedy("check the schedule first"),
             Self::Stuck { rank, block, step } => {
-                Diagnosis::of(format!("rank {rank} never gets past step {step} of block {block}"))
-                    .remedy("check the schedule for what it waits for")
+                Diagnosis::of(format!("rank {rank} waits forever at step {step} of block {block}"))
+                    .remedy("check the schedule: it says which step waits for which")
             }
             Self::TooManyTransfers { size, chunk, transfers, limit } => Diagnosis::of(format!(
-                "{size} in chunks of {chunk} would take {transfers} transfers, more than \
-                     {limit}"
+                "{size} in chunks of {chunk} takes {transfers} transfers, but the limit is {limit}"
             ))
             .remedy("use larger chunks"),
             Self::Engine(error) => error.diagnosis(),
             Self::Fault { problem } => {
-                Diagnosis::of(format!("this is a fault of Linkwright's: {problem}"))
+                Diagnosis::of(format!("this is a fault in Linkwright: {problem}"))
             }
             Self::EmptyChunk => {
-                Diagnosis::of("a chunk needs at least one byte").remedy("give a size such as 1 MiB")
+                Diagnosis::of("a chunk cannot have 0 bytes").remedy("give a size such as 1 MiB")
             }
         }
     }

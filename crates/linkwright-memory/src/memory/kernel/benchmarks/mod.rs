@@ -135,10 +135,10 @@ impl Diagnose for SizeError {
         } else if *size < 1 {
             format!("a size of {size} is too small for {benchmark}")
         } else {
-            format!("the work-groups of {benchmark} do not divide a size of {size}")
+            format!("a size of {size} does not divide into the work-groups of {benchmark}")
         };
         Diagnosis::of(problem)
-            .remedy(format!("take a multiple of {multiple} up to {most}, such as {near}"))
+            .remedy(format!("use a multiple of {multiple} up to {most}, such as {near}"))
     }
 }
 

@@ -84,50 +84,50 @@ pub enum RecordedError {
 impl Diagnose for RecordedError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Name { name } => Diagnosis::of(format!("`{}` is no name", shown(name)))
-                .remedy("take up to 64 letters, digits, `_`, `-` and `.`, a letter first"),
+            Self::Name { name } => Diagnosis::of(format!("`{}` is not a valid name", shown(name)))
+                .remedy("write a letter, then at most 63 letters, digits, `_`, `-` or `.`"),
             Self::Taken { name } => Diagnosis::of(format!("there is a buffer `{name}` already"))
-                .remedy("take another name"),
+                .remedy("use another name"),
             Self::NoBuffer { name, known } => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 let remedy = match &known[..] {
-                    [] => "add the buffer before what uses it".to_owned(),
+                    [] => "add the buffer before the operations that use it".to_owned(),
                     known => instead_of(name, known),
                 };
                 Diagnosis::of(format!("there is no buffer `{}`", shown(name))).remedy(remedy)
             }
             Self::Range { what, value, least, most } => {
                 Diagnosis::of(format!("{what}: {value} is not possible"))
-                    .remedy(format!("{least} to {most} are"))
+                    .remedy(format!("use {least} to {most}"))
             }
             Self::NoWord { what, bytes } => {
-                Diagnosis::of(format!("{what} is {bytes}, which is no multiple of 4"))
-                    .remedy("take whole words of 4 bytes")
+                Diagnosis::of(format!("{what} is {bytes}, which is not a multiple of 4"))
+                    .remedy("use whole words of 4 bytes")
             }
             Self::Count { listed, wanted } => {
                 Diagnosis::of(format!("{listed} values are listed for {wanted} words"))
-                    .remedy("list one for each word, or give the first and a step")
+                    .remedy("list one value for each word, or give the first and a step")
             }
             Self::Outside { buffer, size, offset, bytes } => Diagnosis::of(format!(
-                "{bytes} bytes from byte {offset} on are not all in `{buffer}`, which has {}",
+                "{bytes} bytes from byte {offset} on do not fit in `{buffer}`, which has {}",
                 size.0
             ))
-            .remedy("take a smaller address, or a larger buffer"),
+            .remedy("use a smaller address or a larger buffer"),
             Self::NoLoad { name, known } => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 let remedy = match &known[..] {
-                    [] => "load words `as` a name before".to_owned(),
+                    [] => "load words `as` this name first".to_owned(),
                     known => instead_of(name, known),
                 };
-                Diagnosis::of(format!("no load before keeps words as `{}`", shown(name)))
+                Diagnosis::of(format!("no earlier load keeps words as `{}`", shown(name)))
                     .remedy(remedy)
             }
             Self::ExpectedAlready { name } => {
                 Diagnosis::of(format!("the words of `{}` are expected already", shown(name)))
-                    .remedy("expect it once, behind its last load")
+                    .remedy("expect them once, after the last load")
             }
             Self::NotCopied { name } => {
-                Diagnosis::of(format!("`{name}` starts with values that nobody copies in"))
+                Diagnosis::of(format!("`{name}` has initial values, but no copy brings them in"))
                     .remedy("make it `in` or `inout`")
             }
         }

@@ -166,8 +166,8 @@ fn who_waits_for_nobody_comes_to_the_end_of_its_time_in_few_events() {
 fn what_would_take_the_computers_memory_is_refused() {
     let kept = format!("buffer a 256 in\n{}", "0 load a 256 as x\n".repeat(4_097));
     let error = read("own", &kept).unwrap_err().to_string();
-    let expected = "own:4098:8: the words that all loads keep: 262208 is not possible: `a`; 0 to \
-                    262144 are";
+    let expected = "own:4098:8: the words that all loads keep: 262208 is not possible: `a`; use 0 to \
+                    262144";
     assert_eq!(error, expected);
     let operations = format!("buffer a 256 in\n{}", "0 wait\n".repeat((1 << 19) + 1));
     let error = read("own", &operations).unwrap_err().to_string();
@@ -193,16 +193,16 @@ fn data_do_not_change_the_time_of_what_does_not_spin() {
 fn what_cannot_be_read_is_told_by_its_place() {
     let refused = [
         ("bufer a 4 in", "own:1:1: this begins no line: `bufer`; did you mean `buffer`?"),
-        ("buffer a 6 in", "own:1:8: the size of a buffer is 6, which is no multiple of 4: `a`"),
+        ("buffer a 6 in", "own:1:8: the size of a buffer is 6, which is not a multiple of 4: `a`"),
         ("buffer a 4 inn", "own:1:12: no direction of copies: `inn`; did you mean `in`?"),
         ("buffer a 8 in = [1]", "own:1:8: 1 values are listed for 2 words: `a`"),
-        ("buffer a 8 out = 1", "own:1:8: `a` starts with values that nobody copies in"),
+        ("buffer a 8 out = 1", "own:1:8: `a` has initial values, but no copy brings them in"),
         ("buffer a 8 in\nbuffer a 8 in", "own:2:8: there is a buffer `a` already"),
-        ("buffer a 99999999999999 in", "the size of a buffer: 99999999999999 is not possible"),
+        ("buffer a 99999999999999 in", "the size cannot be a buffer: 99999999999999"),
         ("buffer a 8 in\n 0 lod a 8", "own:2:4: no operation: `lod`; did you mean `load`?"),
         ("buffer a 8 in\n0 load b 8", "own:2:8: there is no buffer `b`: `b`; there are a"),
         ("buffer a 8 in\n0 load a+4 8", "own:2:8: 4 bytes from byte 8 on are not all in `a`"),
-        ("buffer a 8 in\n0 load a+2 4", "own:2:8: an address is 2, which is no multiple of 4"),
+        ("buffer a 8 in\n0 load a+2 4", "own:2:8: an address is 2, which is not a multiple of 4"),
         ("buffer a 8 in\n0 load a 7", "own:2:10: 64 work-items do not share these bytes"),
         ("buffer a 8 in\n0 load a", "own:2:9: the line ends early; add how many bytes"),
         ("buffer a 8 in\n0 load a+[0,4 4", "own:2:8: a list without its end"),
@@ -211,11 +211,11 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("buffer a 8 in\n0 store a 8 = 1x", "own:2:15: not a value of 4 bytes: `1x`"),
         (
             "buffer a 8 in\n0 load a 8 as y\n0 store a 8 = x",
-            "own:3:9: no load before keeps words as `x`: `a`; there are y",
+            "own:3:9: no earlier load keeps words as `x`: `a`; there are y",
         ),
         (
             "buffer a 8 in\n1 load a 8 as x\n0 store a 8 = x",
-            "own:3:9: no load before keeps words as `x`: `a`; load words `as` a name before",
+            "own:3:9: no earlier load keeps words as `x`: `a`; load words `as` this name first",
         ),
         (
             "buffer a 64 in\n0 load a 8 as x\n0 store a 16 = x",
@@ -223,7 +223,7 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ),
         (
             "buffer a 8 in\n0 load a 8 as x\nexpect z = 1",
-            "own:3:8: no load before keeps words as `z`",
+            "own:3:8: no earlier load keeps words as `z`",
         ),
         (
             "buffer a 8 in\n0 load a 8 as x\nexpect x = [1]",
@@ -231,10 +231,11 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ),
         (
             "buffer a 8 in\n0 load a 8 as x\nexpect x = 1\n0 load a 8 as x",
-            "own:4:8: the words of `x` are expected already: `a`; expect it once, behind its last load",
+            "own:4:8: the words of `x` are expected already: `a`; expect them once, after the \
+             last load",
         ),
         ("buffer a 8 in\n0 spin a 4", "own:2:3: it waits for no value: `spin`; add `=`"),
-        ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; 0 to"),
+        ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; use 0 to"),
         ("0.64 wait", "own:1:1: the wavefront: 64 is not possible"),
         ("0 barrier all", "own:1:11: no barrier's scope: `all`"),
         ("0 compute -1", "own:1:11: not a number that fits: `-1`"),

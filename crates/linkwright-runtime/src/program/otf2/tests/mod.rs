@@ -184,12 +184,12 @@ fn a_file_that_cannot_be_read_says_why() {
     struct Locked;
     impl ArchiveFiles for Locked {
         fn read(&self, _name: &str) -> Result<Option<std::borrow::Cow<'_, [u8]>>, Diagnosis> {
-            Err(Diagnosis::of("this is no plain file").remedy("put the archive's own file there"))
+            Err(Diagnosis::of("this is no plain file").remedy("copy the archive's own file there"))
         }
     }
     let error = Archive::read("traces.otf2", &Locked).expect_err("nothing can be read");
     let told =
-        "traces.otf2:1:1: this is no plain file: `traces.otf2`; put the archive's own file there";
+        "traces.otf2:1:1: this is no plain file: `traces.otf2`; copy the archive's own file there";
     assert_eq!(error.to_string(), told);
 }
 

@@ -160,7 +160,11 @@ impl<'a> Jobs<'a> {
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Job<'a>>();
         let job = stream.next().transpose().map_err(|error| self.refuse_json(&error))?;
         let Some(job) = job else {
-            return Err(self.refuse("a comma without a job behind it", "remove it, or add the job"));
+            return Err(self.refuse(
+                "a comma without a job behind it",
+                "remove it, or add \
+                the job",
+            ));
         };
         let entry = self.entry(&job)?;
         self.advance(self.at + stream.byte_offset());

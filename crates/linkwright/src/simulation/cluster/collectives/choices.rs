@@ -41,14 +41,12 @@ pub struct CollectiveMethodError {
 impl Diagnose for CollectiveMethodError {
     fn diagnosis(&self) -> Diagnosis {
         let Self { kind, name } = self;
-        Diagnosis::of(format!("no algorithm of {} is called `{name}`", kind.name())).remedy(
-            format!(
-                "it takes {}{}",
-                CollectiveMethod::names(*kind).join(", "),
-                closest(name, &CollectiveMethod::names(*kind))
-                    .map_or(String::new(), |it| format!("; did you mean `{it}`?"))
-            ),
-        )
+        Diagnosis::of(format!("{} has no algorithm `{name}`", kind.name())).remedy(format!(
+            "use one of {}{}",
+            CollectiveMethod::names(*kind).join(", "),
+            closest(name, &CollectiveMethod::names(*kind))
+                .map_or(String::new(), |it| format!("; did you mean `{it}`?"))
+        ))
     }
 }
 
@@ -204,11 +202,11 @@ mod tests {
         let refused = |kind| CollectiveMethod::named(kind, PLANNED).unwrap_err().to_string();
         assert_eq!(
             refused(CollectiveKind::Barrier),
-            "no algorithm of barrier is called `planned`; it takes dissemination, binary-tree"
+            "barrier has no algorithm `planned`; use one of dissemination, binary-tree"
         );
         assert_eq!(
             CollectiveMethod::named(CollectiveKind::AllReduce, "plan").unwrap_err().to_string(),
-            "no algorithm of all-reduce is called `plan`; it takes binary-tree, binomial-tree, \
+            "all-reduce has no algorithm `plan`; use one of binary-tree, binomial-tree, \
              recursive-doubling, recursive-halving, ring, planned; did you mean `planned`?"
         );
         assert!(refused(CollectiveKind::Scan).contains("recursive-doubling, linear"));

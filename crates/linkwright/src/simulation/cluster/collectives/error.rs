@@ -28,10 +28,10 @@ impl Diagnose for PlanningError {
         let Self { job, communicator, ranks, kind, problem } = self;
         let Diagnosis { problem, remedy } = problem.diagnosis();
         let first = MpiAlgorithm::of(*kind)[0];
-        let another = format!("choose another algorithm for it, such as `{first}`");
+        let another = format!("use another algorithm, such as `{first}`");
         Diagnosis::of(format!(
-            "job `{}`: {} among the {ranks} ranks of communicator {communicator} has no \
-             plan: {problem}",
+            "job `{}` has no plan for {} among the {ranks} ranks of communicator {communicator}: \
+             {problem}",
             shown(job),
             kind.name()
         ))
@@ -59,7 +59,7 @@ impl Diagnose for PlanningProblem {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::TooManyGpus { most } => {
-                Diagnosis::of(format!("plans are for {most} GPUs at most"))
+                Diagnosis::of(format!("a plan can have at most {most} GPUs"))
             }
             Self::Plan(error) => error.diagnosis(),
         }

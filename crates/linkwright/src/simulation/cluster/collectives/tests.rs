@@ -221,8 +221,8 @@ fn too_many_gpus_are_refused_before_anything_runs() {
     let error = replay(&cluster, &[ProgramJob::new(&program, (0..ranks).collect())]).unwrap_err();
     assert_eq!(
         error,
-        "job `calls`: all-reduce among the 257 ranks of communicator 0 has no plan: plans are for \
-         256 GPUs at most; choose another algorithm for it, such as `binary-tree`"
+        "job `calls` has no plan for all-reduce among the 257 ranks of communicator 0: a plan can \
+         have at most 256 GPUs; use another algorithm, such as `binary-tree`"
     );
 }
 

@@ -143,15 +143,15 @@ impl Diagnose for ChoiceError {
         match self {
             Self::Links(error) => error.diagnosis(),
             Self::Unavailable { what, why, remedy } => {
-                Diagnosis::of(format!("{what} does not run here: {why}")).remedy(remedy)
+                Diagnosis::of(format!("{what} is not available here: {why}")).remedy(remedy)
             }
-            Self::Bandwidth(name) => Diagnosis::of(format!(
-                "a measured bandwidth of {name} GB/s is not above 0 and finite"
-            ))
-            .remedy("leave it out or correct it"),
+            Self::Bandwidth(name) => {
+                Diagnosis::of(format!("a measured bandwidth cannot be {name} GB/s"))
+                    .remedy("give a number above 0, or leave it out")
+            }
             Self::CollNet => {
                 let known = ExpectedAlgorithm::ALL.map(ExpectedAlgorithm::name).join(", ");
-                Diagnosis::of("CollNet, by which the network reduces, is not modelled".to_owned())
+                Diagnosis::of("CollNet (reduction in the network) is not modelled".to_owned())
                     .remedy(format!("use {known}"))
             }
         }

@@ -278,7 +278,8 @@ fn settings_that_a_machine_cannot_have_say_what_would_work() {
     let ll128 = Settings { protocol: Some(Protocol::LL128), ..Settings::default() };
     assert_eq!(
         refused("dgx1-v100", &nvls),
-        "the algorithm nvls does not run here: NVLS takes two or more GPUs of one server behind \
+        "the algorithm nvls is not available here: NVLS takes two or more GPUs of one server \
+         behind \
          NVSwitches, and these of `dgx1-v100` are not; there is ring, tree"
     );
     assert!(refused("dgx-a100", &nvls).contains("only NVSwitches from the H100's on reduce"));
@@ -290,7 +291,7 @@ fn settings_that_a_machine_cannot_have_say_what_would_work() {
     assert!(refused("hgx-h100", &pat).contains("servers of one GPU each"));
     assert_eq!(
         refused("4x-l40s-pcie", &ll128),
-        "the protocol LL128 does not run here: LL128 takes NVLink between all neighbours, and \
+        "the protocol LL128 is not available here: LL128 takes NVLink between all neighbours, and \
          these GPUs talk over the host; there is LL, Simple"
     );
     let host = Settings { p2p: false, ..ll128 };

@@ -44,10 +44,8 @@ pub struct VersionError(pub String);
 impl Diagnose for VersionError {
     fn diagnosis(&self) -> Diagnosis {
         let Self(name) = self;
-        Diagnosis::of(format!("`{name}` names no version of NCCL 2")).remedy(format!(
-            "write it as 2.21.5, or as NCCL prints it; {} is the newest that is known",
-            Version::NEWEST
-        ))
+        Diagnosis::of(format!("`{name}` is not a version of NCCL 2"))
+            .remedy(format!("write it as 2.21.5 or as NCCL prints it, up to {}", Version::NEWEST))
     }
 }
 

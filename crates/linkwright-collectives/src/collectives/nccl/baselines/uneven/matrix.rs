@@ -51,15 +51,15 @@ impl Diagnose for MatrixError {
         match self {
             Self::Rows { rows, ranks } => {
                 Diagnosis::of(format!("the matrix has {rows} rows, and the job has {ranks} GPUs"))
-                    .remedy("give a row and a column for each GPU of the job")
+                    .remedy("give one row and one column for each GPU of the job")
             }
             Self::Row { row, values, ranks } => Diagnosis::of(format!(
                 "row {row} of the matrix has {values} values, and the job has {ranks} GPUs"
             ))
-            .remedy("give a row and a column for each GPU of the job"),
+            .remedy("give one row and one column for each GPU of the job"),
             Self::TooMany { row, column, bytes } => {
                 Diagnosis::of(format!("row {row}, column {column} of the matrix is {bytes} bytes"))
-                    .remedy("give 0 to 2^50 bytes")
+                    .remedy("give at most 2^50 bytes")
             }
         }
     }

@@ -241,7 +241,7 @@ fn machines_that_cannot_say_so() {
     let found = said(&alone("hgx-h100"), &[0, 1], all, Links::Host);
     assert!(found.contains("only PCIe is wanted"), "{found}");
     let found = said(&alone("hgx-h100"), &[0, 1, 2], Collective::AllToAll, Links::Auto);
-    assert_eq!(found, "nvls does not do all-to-all; use one of: packing, nccl-ring");
+    assert_eq!(found, "nvls cannot plan all-to-all; use one of: packing, nccl-ring");
 }
 
 #[test]

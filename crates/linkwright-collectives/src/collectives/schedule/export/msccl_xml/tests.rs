@@ -130,7 +130,8 @@ fn every_limit_is_named_with_its_remedy() {
     let channels = with(&|s| s.channels = vec![Channel::default(); 33]);
     assert_eq!(
         channels,
-        "the schedule has 33 channels, and MSCCL XML takes at most 32; plan with fewer trees or rings"
+        "the schedule has 33 channels, but MSCCL XML allows at most 32; plan with fewer trees or \
+         rings"
     );
     let name = with(&|s| s.name = "n".repeat(255));
     assert!(name.contains("255 characters") && name.contains("at most 254"), "{name}");

@@ -232,7 +232,7 @@ fn waited_step(
     match steps.get(number) {
         None => wrong("deps", "the block has no step of this number", "name one that it has"),
         Some(None) => {
-            let problem = "the step never tells that it ended, and this one would wait for ever";
+            let problem = "the step never tells that it ended, and this one would wait forever";
             wrong("deps", problem, "write hasdep=\"1\" on the step that is waited for")
         }
         Some(Some(ended)) => Ok(*ended),

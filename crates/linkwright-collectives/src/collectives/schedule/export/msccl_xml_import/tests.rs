@@ -136,7 +136,7 @@ fn every_fault_has_its_place() {
         ("depid=\"0\"", "depid=\"1\"", "the step waits for itself or a later one"),
         ("deps=\"0\"", "deps=\"4\"", "the block has no step of this number"),
         ("deps=\"0\"", "deps=\"-1\"", "`depid` names a block"),
-        ("hasdep=\"1\"", "hasdep=\"0\"", "would wait for ever"),
+        ("hasdep=\"1\"", "hasdep=\"0\"", "would wait forever"),
         ("hasdep=\"1\"", "hasdep=\"yes\"", "`hasdep` is no whole number"),
         ("<!-- The root. -->", "<rank/>", "2:3: <algo> may hold <gpu> elements only: `<rank/>`"),
         ("<!-- The root. -->", "hello", "<algo> may hold <gpu> elements only"),

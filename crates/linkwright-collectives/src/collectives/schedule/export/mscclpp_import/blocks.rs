@@ -315,7 +315,7 @@ impl Play {
         }
         for (line, at) in joined.lines.iter().zip(&next) {
             if let Some(op) = line.ops.get(*at) {
-                let problem = format!("`{}` waits for ever: a deadlock", op.name);
+                let problem = format!("`{}` waits forever: a deadlock", op.name);
                 let remedy = "signal, or release, as often as is waited for";
                 return Err(source.refuse(op.node, problem, remedy));
             }
