@@ -76,7 +76,16 @@ _find, _listed = lazily(
 
 
 def __getattr__(name: str) -> Any:
-    return import_module(f"{__name__}.{name}") if name in _SUBJECTS else _find(name)
+    if name in _SUBJECTS:
+        return import_module(f"{__name__}.{name}")
+    try:
+        return _find(name)
+    except AttributeError as error:
+        if name.startswith("_"):
+            raise
+        from linkwright.moved import whereabouts
+
+        raise AttributeError(f"{error}{whereabouts(name, _SUBJECTS)}", name=name) from None
 
 
 def __dir__() -> list[str]:

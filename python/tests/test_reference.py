@@ -7,12 +7,14 @@ import inspect
 import subprocess
 import sys
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 from public import SUBJECTS
 
 import linkwright
+from linkwright.moved import NOW
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = [name for name in linkwright.__all__ if not name.startswith("__")]
@@ -62,10 +64,22 @@ def test_every_name_that_a_module_lists_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "old", ["load_system", "run_scenario", "replay_scenario", "simulate", "find_heat", "Job"]
+    ("name", "told"),
+    [
+        *((old, f"use `linkwright.{new}`") for old, new in NOW.items()),
+        ("Job", "use `linkwright.scenario.Job`"),
+        ("Schedul", "use `linkwright.collectives.Schedule`"),
+        ("zzz", "has no attribute 'zzz'$"),
+    ],
 )
-def test_an_old_name_is_gone(old: str) -> None:
-    assert not hasattr(linkwright, old)
+def test_a_name_that_is_elsewhere_is_told_with_its_place(name: str, told: str) -> None:
+    with pytest.raises(AttributeError, match=told):
+        getattr(linkwright, name)
+
+
+@pytest.mark.parametrize("place", sorted(set(NOW.values())))
+def test_the_place_of_an_old_name_is_there(place: str) -> None:
+    assert attrgetter(place)(linkwright) is not None
 
 
 def test_the_page_is_as_it_would_be_written() -> None:

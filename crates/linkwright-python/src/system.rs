@@ -56,7 +56,7 @@ use crate::worker::interruptible;
 ///
 /// Example:
 ///     >>> from linkwright import System
-///     >>> System("hgx-h100", 2, network="400Gb/s").gpus
+///     >>> System("hgx-h100", 2, network="400Gb/s").gpu_count
 ///     16
 #[pyclass(frozen, eq, hash, module = "linkwright.network")]
 #[derive(Clone)]
