@@ -16,17 +16,27 @@ from linkwright import (
     names,
 )
 from linkwright.cli import output
-from linkwright.cli.degraded import Without, degraded
+from linkwright.cli.degraded import degraded
 from linkwright.cli.error_bars import error_bars, told
-from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among, picked
+from linkwright.cli.nccl_options import Processes
+from linkwright.cli.options import (
+    Json,
+    MachineName,
+    NetworkName,
+    Servers,
+    Without,
+    among,
+    picked,
+)
+from linkwright.cli.panels import described_by
 from linkwright.cli.schedules import (
+    ALGORITHMS,
     CollectiveName,
     Gpus,
     Links,
     NoStreamReuse,
     On,
     Plot,
-    Processes,
     Root,
     Size,
     divided,
@@ -44,6 +54,7 @@ from linkwright.cli.standard_input import machine_of
 __all__ = ["compare"]
 
 
+@described_by(lists=ALGORITHMS)
 def compare(
     collective: CollectiveName,
     machine: MachineName,
@@ -54,7 +65,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Only this one; repeatable: {', '.join(algorithm_names())}.",
+            help="Compare this one, such as packing or nccl-ring. Repeatable.  [default: planners]",
             callback=among("algorithm", algorithm_names()),
             autocompletion=algorithm_names,
         ),
@@ -71,11 +82,9 @@ def compare(
 ) -> None:
     """Compare algorithms on the same GPUs at one size.
 
-    A column for each NCCL that is among them says how many times as fast a row is as that
-    NCCL, each with the protocol that is its fastest at that size. An algorithm that cannot
-    do it is listed below with the reason. MPI's algorithms, which do not look at the links, are
-    compared where they are named. With --without, parts are down, and a column says how many
-    times as long each algorithm takes as on the whole system.
+    A column for each NCCL among them says how many times as fast a row is. An algorithm that
+    cannot do it is listed below with the reason. MPI's algorithms are compared where they are
+    named. With --without, a column has the time on the whole system.
     """
     gpus = named_gpus(on, gpus)
     down = degraded(machine_of(machine, servers, network), without, gpus, root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,8 +16,9 @@ from typer.core import TyperGroup
 from linkwright import FileError, InputError, LinkwrightError, SweepInterruptedError
 from linkwright.cli.interruption import INTERRUPTED, TERMINATED
 from linkwright.cli.interruption import code as interruption_code
+from linkwright.cli.renamed import now_called
 from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
-from linkwright.errors import printable
+from linkwright.errors import did_you_mean, printable
 from linkwright.extras import advice
 from linkwright.files import reading_once
 from linkwright.limits import limit_of
@@ -171,7 +173,26 @@ def _misused(error: typer.TyperException) -> int:
         # A group without a command: its help is the message.
         typer.echo(error.format_message(), err=True)
         return MISUSED
-    return _fail(error.format_message(), error.exit_code)
+    return _fail(_said(error), error.exit_code)
+
+
+def _said(error: typer.TyperException) -> str:
+    """The message of a wrong command line, with the nearest option or command."""
+    context: Any = getattr(error, "ctx", None)
+    words = [] if context is None else context.command_path.split()[1:]
+    option = getattr(error, "option_name", None)
+    if type(error).__name__ == "NoSuchOption" and option is not None and context is not None:
+        now = now_called(" ".join(words), option)
+        if now is not None:
+            return f"`{option}` is {now} now"
+        known = [name for it in context.command.params for name in it.opts if name[:2] == "--"]
+        near = did_you_mean(option, known)
+        return f"there is no option `{option}`; {near}--help-all lists all options"
+    wrong = re.fullmatch(r"No such command '(.*?)'\..*", error.format_message(), re.DOTALL)
+    if wrong is not None and context is not None:
+        near = did_you_mean(wrong[1], list(context.command.commands))
+        return f"there is no command `{wrong[1]}`; {near}--help lists all commands"
+    return error.format_message()
 
 
 def _unforeseen(error: BaseException) -> int:

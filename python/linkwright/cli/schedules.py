@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,6 +18,7 @@ from linkwright import (
     Tree,
     Tried,
     algorithm_names,
+    choice_names,
     collective_names,
     names,
     plan,
@@ -26,13 +26,16 @@ from linkwright import (
 )
 from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, told
+from linkwright.cli.groups import grouped
 from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids
+from linkwright.cli.panels import JOB, OUTPUT, Rare
 from linkwright.cli.sizes import parse_size, size_text
 
 if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "ALGORITHMS",
     "COLLECTIVE",
     "ELEMENT",
     "AlgorithmName",
@@ -47,7 +50,6 @@ __all__ = [
     "NoStreamReuse",
     "On",
     "Plot",
-    "Processes",
     "Protocol",
     "Root",
     "Size",
@@ -68,6 +70,9 @@ __all__ = [
     "tried_fields",
     "tried_lines",
 ]
+
+# The heading of a plan's own choices.
+PLAN = "Plan"
 
 # The choice of the fastest algorithm.
 AUTO = "auto"
@@ -111,7 +116,7 @@ else:
 
 
 def some_gpus(text: str | None) -> str | None:
-    """The ids of so many GPUs, the first ones; ids themselves are read for one release.
+    """The ids of the first GPUs, by their number.
 
     An empty text, which a script's unset variable gives, is not all GPUs, and is refused.
 
@@ -122,13 +127,6 @@ def some_gpus(text: str | None) -> str | None:
         return None
     if not text.strip():
         raise typer.BadParameter("it is empty; write how many, or leave the option out.")
-    if re.search(r"\d\s*[,-]", text) and gpu_ids(text):
-        typer.echo(
-            f"warning: --gpus says how many GPUs; write --on {text.strip()} for these ids, which "
-            "--gpus takes in this release only",
-            err=True,
-        )
-        return text
     count = gpu_count(text)
     if count < 2:
         raise typer.BadParameter("a collective needs two GPUs or more.")
@@ -187,18 +185,20 @@ On = Annotated[
     str | None,
     typer.Option(
         metavar="IDS",
-        help="The job's GPUs, such as 0-3 or 1,4,5,6; all of them if absent.",
+        rich_help_panel=JOB,
+        help="The job's GPUs, such as 0-3 or 1,4,5,6.  [default: all]",
         callback=some_ids,
     ),
 ]
 Gpus = Annotated[
     str | None,
-    typer.Option(metavar="N", help="Instead, the first so many.", callback=some_gpus),
+    typer.Option(metavar="N", rich_help_panel=JOB, help="The first N GPUs.", callback=some_gpus),
 ]
 Helpers = Annotated[
     str | None,
     typer.Option(
         metavar="IDS|all",
+        rich_help_panel=Rare(PLAN),
         help="GPUs outside the job that may pass its data on over NVLink, such as 1,4.",
         callback=_some_helpers,
     ),
@@ -207,15 +207,22 @@ AlgorithmName = Annotated[
     names.AlgorithmName,
     typer.Option(
         metavar="NAME",
-        help=f"Who plans: {', '.join(algorithm_names())}.",
+        help="Plan by this, such as packing, blink or nccl-ring; --help-all lists all.",
         callback=among("algorithm", algorithm_names()),
         autocompletion=algorithm_names,
     ),
 ]
+# The names that the option before this one takes, for `--help-all`.
+ALGORITHMS = grouped("Algorithms", algorithm_names())
 Links = Annotated[
     names.LinksName,
     typer.Option(
-        help="Which links to use; auto is NVLink where it joins all GPUs, hybrid PCIe beside it."
+        metavar="NAME",
+        rich_help_panel=Rare(PLAN),
+        help=f"Use these links: {', '.join(choice_names()['links'])}. auto is NVLink where it "
+        "joins all GPUs, hybrid is PCIe beside it.",
+        callback=among("kind of links", choice_names()["links"]),
+        autocompletion=lambda: choice_names()["links"],
     ),
 ]
 Root = Annotated[
@@ -224,43 +231,62 @@ Root = Annotated[
         metavar="GPU",
         min=0,
         max=MOST_GPUS,
-        help="The GPU that has, or gets, the data of a collective with a root; else the first.",
+        rich_help_panel=Rare(JOB),
+        help="The GPU that sends or gets the data of a rooted collective.  [default: the first]",
     ),
 ]
 Size = Annotated[
     str,
-    typer.Option(metavar="SIZE", help="The data, as nccl-tests counts it: 8, 64MiB, 64M, 1G."),
+    typer.Option(
+        metavar="SIZE",
+        rich_help_panel=JOB,
+        help="The data, as nccl-tests counts it: 8, 64MiB, 64M, 1G.",
+    ),
 ]
 LeastSize = Annotated[
-    str, typer.Option("--min-bytes", "-b", metavar="SIZE", help="The first size.")
+    str,
+    typer.Option("--min-bytes", "-b", metavar="SIZE", rich_help_panel=JOB, help="The first size."),
 ]
 MostSize = Annotated[
-    str, typer.Option("--max-bytes", "-e", metavar="SIZE", help="The last size at most.")
+    str,
+    typer.Option("--max-bytes", "-e", metavar="SIZE", rich_help_panel=JOB, help="The last size."),
 ]
 Factor = Annotated[
-    int, typer.Option("--factor", "-f", min=2, max=1024, help="From one size to the next.")
+    int,
+    typer.Option(
+        "--factor",
+        "-f",
+        metavar="N",
+        min=2,
+        max=1024,
+        rich_help_panel=JOB,
+        help="Multiply each size by N for the next.",
+    ),
 ]
 Chunk = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="The most that a step moves at once; found if absent."),
+    typer.Option(
+        metavar="SIZE",
+        rich_help_panel=Rare(PLAN),
+        help="The most that a step moves at once.  [default: the fastest]",
+    ),
 ]
 Protocol = Annotated[
     names.ProtocolName | None,
-    typer.Option(help="Whose latencies and losses to count; the schedule's own if absent."),
-]
-Processes = Annotated[
-    names.ProcessesName | None,
     typer.Option(
-        help="How ranks are launched: each a process, by one on GPU after GPU, or by one as a "
-        "group (NCCL up to 2.8). On a lone server it is one if absent."
+        metavar="NAME",
+        rich_help_panel=Rare(PLAN),
+        help="Count the latencies of LL, LL128 or Simple.  [default: the schedule's]",
+        callback=among("protocol", choice_names()["protocol"]),
+        autocompletion=lambda: choice_names()["protocol"],
     ),
 ]
 NoStreamReuse = Annotated[
     bool,
     typer.Option(
         "--no-stream-reuse",
-        help="Trees that share a link get equal parts of it, instead of turns by their data as "
-        "Blink's streams take them.",
+        rich_help_panel=Rare(PLAN),
+        help="Give trees on one link equal parts of it, not turns as Blink's streams do.",
     ),
 ]
 
@@ -279,7 +305,10 @@ def _checked_plot(path: Path | None) -> Path | None:
 Plot = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Draw a chart: .html, .svg, .png or .json.", callback=_checked_plot
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+        help="Draw a chart: .html, .png, .svg or .json.",
+        callback=_checked_plot,
     ),
 ]
 

@@ -1,0 +1,159 @@
+"""Says how an option is called now that had another name before the first release."""
+
+from __future__ import annotations
+
+__all__ = ["RENAMED", "now_called"]
+
+# By the words of commands, or one word for all: what was typed, and what takes its place.
+TRAIN = {
+    **{
+        f"--{name.replace('_', '-')}": f"--set {name}={value}"
+        for name, value in {
+            "async_tensor": "true",
+            "bucket": "SIZE",
+            "capacity_factor": "FACTOR",
+            "checkpoint_every": "TIME",
+            "checkpoint_time": "TIME",
+            "context": "NAME",
+            "failures_every": "TIME",
+            "fp8_activations": "true",
+            "fp8_weights": "true",
+            "framework": "NAME",
+            "gpu_bandwidth": "SPEED",
+            "gpu_clock": "CLOCK",
+            "gpu_memory": "SIZE",
+            "gpu_power": "WATTS",
+            "host_copies": "true",
+            "imbalance": "zipf:S",
+            "kernels": "NAME",
+            "lora": "RANK",
+            "lora_target": "NAME",
+            "measured_batch": "N",
+            "measured_layout": "PART=N,...",
+            "measured_micro_batch": "N",
+            "measured_step": "SECONDS",
+            "order": "NAME",
+            "overlap": "true",
+            "prefetch": "N",
+            "restart_time": "TIME",
+            "scaling": "true",
+            "sequence_parallel": "true",
+            "shared_bandwidth": "GB/S",
+            "shared_memory": "NAME",
+            "size": "POINTS",
+            "terms": "FILE",
+        }.items()
+    },
+    "--flags": "--as",
+    "--no-host-copies": "--set host_copies=false",
+    "--no-overlap": "--set overlap=false",
+    "--no-scaling": "--set scaling=false",
+    "--shape": "--kernel KIND:SHAPE",
+}
+GPU = {
+    "--distribution": "--set distribution=NAME",
+    "--dram": "--set dram=NAME",
+    "--first-seed": "--seed",
+    "--full": "--size full",
+    "--limit": "--set limit=SECONDS",
+    "--no-code": "--set code=false",
+    "--preset": "--gpu",
+    "--read-lease": "--set read_lease=N",
+    "--remote": "--set remote=BUFFERS",
+    "--shared-bandwidth": "--set shared_bandwidth=GB/S",
+    "--test": "TEST, without an option",
+    "--timestamp-bits": "--set timestamp_bits=N",
+    "--timing-only": "--set data=false",
+    "--write-lease": "--set write_lease=N",
+}
+NCCL = {
+    "--algorithm": "--env NCCL_ALGO=NAME",
+    "--cross-nic": "--env NCCL_CROSS_NIC=N",
+    "--link-bandwidth": "--set link_bandwidth=GB/S",
+    "--log": "--measured",
+    "--network-bandwidth": "--set network_bandwidth=GB/S",
+    "--no-gpudirect": "--env NCCL_NET_GDR_LEVEL=LOC",
+    "--no-nvls": "--env NCCL_NVLS_ENABLE=0",
+    "--no-p2p": "--env NCCL_P2P_DISABLE=1",
+    "--no-pxn": "--env NCCL_PXN_DISABLE=1",
+    "--operation": "--reduction",
+    "--protocol": "--env NCCL_PROTO=NAME",
+}
+OF_NETWORKS = {
+    "--arbitration": "--set arbitration=NAME",
+    "--buffer-packets": "--set buffer_packets=N",
+    "--nic": "--set nic=NAME",
+    "--packet-size": "--set packet_size=SIZE",
+    "--routing-table": "--set routing_table=FILE",
+}
+TRACES = {
+    "--trace-from": "--trace-only from=TIME",
+    "--trace-limit": "--trace-only limit=N",
+    "--trace-link": "--trace-only link=LINK",
+    "--trace-until": "--trace-only until=TIME",
+    "--trace-window": "--trace-only window=TIME",
+}
+RENAMED: dict[str, dict[str, str]] = {
+    "allocate": {
+        "--edges": "--pattern FILE",
+        "--insensitive": "--sensitivity no",
+        "--sensitive": "--sensitivity yes",
+    },
+    "collective all-to-allv": NCCL,
+    "collective expect": NCCL,
+    "collective plan": {"--export": "--as"},
+    "collective run": {"--dtype": "--type"},
+    "compare": {"--dask": "--workers ADDRESS"},
+    "fit": {"--log": "--measured"},
+    "gpu compare": GPU,
+    "gpu litmus": GPU,
+    "gpu run": GPU | TRACES,
+    "jobs generate": {
+        "--max-gpus": "--set max_gpus=N",
+        "--mean-interarrival": "--set mean_interarrival=SECONDS",
+    },
+    "machine import": {
+        "--nvlink": "--set nvlink=KIND",
+        "--pcie": "--set pcie=KIND",
+        "--xgmi-links": "--set xgmi_links=N",
+    },
+    "machine list": {"--gpus": "--gpu-models"},
+    "machine show": {"--most": "--limit"},
+    "replay": {
+        **OF_NETWORKS,
+        **TRACES,
+        "--bandwidth": "--set bandwidth=BANDWIDTH, or --set bandwidth_scale=FACTOR",
+        "--computation-scale": "--set computation_scale=FACTOR",
+        "--gpus-per-node": "--set gpus_per_node=N",
+        "--nics-per-node": "--set nics_per_node=N",
+        "--parameter": "--set parameters.KEY=VALUE",
+    },
+    "run": TRACES,
+    "size": {"--reference": "--baseline"},
+    "study mapa": {"--reading": "--set reading=published-fit"},
+    "study memory": {"--dask": "--workers ADDRESS"},
+    "study network": {"--dask": "--workers ADDRESS"},
+    "study pcie": {"--batch": "--set batch=IMAGES", "--window": "--set window=MILLISECONDS"},
+    "thermal": {
+        "--ambient": "--set ambient=CELSIUS",
+        "--cells": "--set cells=N",
+        "--layer": "--set layer=NAME",
+        "--limit": "--set limit=CELSIUS",
+        "--sink": "--set sink=K/W",
+        "--target": "--set target=CELSIUS",
+    },
+    "traffic": {
+        **OF_NETWORKS,
+        "--hot": "--set hot=SHARE",
+        "--message": "--size",
+        "--parquet": "--output",
+        "--warm-up": "--set warm_up=N",
+        "--window": "--set window=N",
+    },
+    "train": TRAIN,
+}
+
+
+def now_called(command: str, option: str) -> str | None:
+    """How a command's option is called now; None where it never had another name."""
+    return RENAMED.get(command, {}).get(option)
