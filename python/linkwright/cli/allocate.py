@@ -22,6 +22,7 @@ from linkwright import (
 from linkwright.cli import cluster, output, server
 from linkwright.cli.options import (
     POLICY,
+    STATE,
     BandwidthModel,
     BandwidthProfile,
     Json,
@@ -61,8 +62,6 @@ from linkwright.texts import counted
 PATTERNS: list[PatternName] = picked(pattern_names(), pattern_names()) or []
 MEASURED = "measured"
 SENSITIVITIES = ("yes", "no", MEASURED)
-# The heading of options on what is kept.
-STATE = "State"
 
 
 def allocate(
@@ -130,8 +129,7 @@ def allocate(
         typer.Option(
             metavar="NAME",
             rich_help_panel=JOB,
-            help="Whether bandwidth matters to the job: yes, no, or measured, which plays "
-            "--program on the best and the worst GPUs.",
+            help="Whether bandwidth matters: yes, no, or measured by playing --program.",
             callback=among("sensitivity", SENSITIVITIES),
             autocompletion=lambda: list(SENSITIVITIES),
         ),
@@ -163,7 +161,7 @@ def allocate(
         typer.Option(
             metavar="IDS",
             rich_help_panel=JOB,
-            help="Choose among these GPUs, such as 0,3 or 0-3.  [default: all]",
+            help="Choose among these GPUs, such as 0,3 or 0-3.",
         ),
     ] = None,
     busy: Annotated[

@@ -99,7 +99,7 @@ Explain = Annotated[
     typer.Option(
         "--explain",
         rich_help_panel=OUTPUT,
-        help="First print NCCL's lines of NCCL_DEBUG_SUBSYS=GRAPH,TUNING.",
+        help="First print NCCL's lines of GRAPH and TUNING.",
     ),
 ]
 OfNumbers = Annotated[

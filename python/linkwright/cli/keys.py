@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -13,20 +13,11 @@ from linkwright.cli.durations import parse_duration
 from linkwright.cli.sizes import parse_size
 from linkwright.errors import did_you_mean
 
-__all__ = ["Key", "Keys", "SetOption", "file", "flag", "named", "number", "size", "text", "time"]
+__all__ = ["Key", "Keys", "below", "file", "flag", "named", "number", "size", "text", "time"]
 
 # More digits than any setting has; the interpreter refuses to read thousands.
 MOST_DIGITS = 40
 TRUTHS = {"true": True, "false": False}
-
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a setting; --help-all lists their keys. Repeatable.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -83,7 +74,7 @@ class Keys:
         return typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help=f"Change one of {len(self)} settings that --help-all lists. Repeatable."
+            help=f"Change a setting; --help-all lists {len(self)}. Repeatable."
             if len(self) > 1
             else "Change the setting that --help-all shows.",
             autocompletion=self.completed,

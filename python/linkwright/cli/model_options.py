@@ -29,10 +29,11 @@ __all__ = [
     "Seeds",
     "Zero",
     "networks",
+    "precisions",
     "trained_models",
 ]
 
-LAYOUT = "Layout of a language model"
+LAYOUT = "Language models"
 
 
 def networks() -> list[str]:
@@ -45,10 +46,17 @@ def trained_models() -> list[str]:
     return [name for name, _, _ in models()]
 
 
+def precisions() -> list[str]:
+    """The numbers of networks and models, and those of kernels alone."""
+    names = choice_names()
+    return list(dict.fromkeys([*names["model_precision"], *names["kernel_precision"]]))
+
+
 # The long lists that `--help-all` shows.
 LISTS = {
-    "Networks": networks(),
-    "Language models": trained_models(),
+    "Names of networks": networks(),
+    "Names of precisions": precisions(),
+    "Names of language models": trained_models(),
     **grouped("Ways to communicate", communications()),
 }
 
@@ -178,7 +186,7 @@ Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        rich_help_panel=LAYOUT,
+        rich_help_panel=Rare(LAYOUT),
         help="Say why the second layout that auto finds is slower.",
     ),
 ]
@@ -197,7 +205,7 @@ MicroBatch = Annotated[
         metavar="N",
         min=1,
         rich_help_panel=JOB,
-        help="Samples that a replica computes at once.  [default: its part of the batch]",
+        help="Samples that a replica computes at once.",
     ),
 ]
 Zero = Annotated[
@@ -207,8 +215,7 @@ Zero = Annotated[
         metavar="0..3",
         min=0,
         max=3,
-        help="Replicas divide 1 the optimizer's state, 2 gradients, 3 weights, too.  "
-        "[default: 3 with fsdp, else 0]",
+        help="Divide 1 the optimizer's state, 2 gradients, 3 weights.  [default: 3 with fsdp]",
     ),
 ]
 Recompute = Annotated[
@@ -216,8 +223,8 @@ Recompute = Annotated[
     typer.Option(
         rich_help_panel=LAYOUT,
         metavar="NAME",
-        help="Compute again in the backward pass: none, selective, selective-op, full, full:N, or "
-        "modules such as layernorm+moe_act.",
+        help="Compute again: none, selective, selective-op, full, full:N, or modules such as "
+        "layernorm+moe_act.",
     ),
 ]
 ImbalanceSeed = Annotated[

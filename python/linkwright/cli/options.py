@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_GPUS",
     "POLICY",
+    "STATE",
     "BandwidthModel",
     "BandwidthProfile",
     "Json",
@@ -67,6 +68,8 @@ Name = TypeVar("Name", bound=str)
 MODELS = choice_names()["bandwidth_model"]
 # The heading of a policy's choices.
 POLICY = "Policy"
+# The heading of options on what is kept.
+STATE = "State"
 # Far more than any server has; what a machine lacks, it refuses by its own count.
 MOST_GPUS = 65_535
 
@@ -275,7 +278,12 @@ WorkerCount = Annotated[
 ]
 StateFile = Annotated[
     Path,
-    typer.Option("--state", metavar="FILE", help="The file that keeps who holds which GPU."),
+    typer.Option(
+        "--state",
+        metavar="FILE",
+        rich_help_panel=STATE,
+        help="The file that keeps who holds which GPU.",
+    ),
 ]
 Servers = Annotated[
     int,
@@ -301,6 +309,7 @@ LockWait = Annotated[
     typer.Option(
         "--wait",
         metavar="TIME",
+        rich_help_panel=STATE,
         parser=parse_duration,
         help="Wait this long where another program locks the state.  [default: 1min]",
     ),

@@ -66,17 +66,21 @@ class Panelled(TyperCommand):
         """Writes arguments and options by heading, and counts the rare ones."""
         whole = is_whole(ctx)
         rare = 0
+        more = has_more(self)
         groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ORDER}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None:
                 continue
             heading = FIRST if parameter.param_type_name == "argument" else _heading(parameter)
+            if more and not whole and parameter.name in OF_ALL:
+                continue
             if isinstance(heading, Rare) and not whole:
                 rare += 1
             else:
                 groups.setdefault(str(heading), []).append(_plain(record))
-        _write(formatter, groups)
+        last = groups.pop(OUTPUT)
+        _write(formatter, {**groups, OUTPUT: last})
         keys, lists = _described(self)
         if whole:
             if keys is not None:
@@ -111,6 +115,8 @@ class Grouped(TyperGroup):
         _write(formatter, {LAST: [_plain(each) for each in records if each is not None]})
 
 
+# Every command has these, so that a long help leaves them to `--help-all`.
+OF_ALL = ("quiet", "wide", "help_all")
 # Where a context keeps that all of the help is wanted.
 WHOLE = "linkwright.whole_help"
 
@@ -159,7 +165,7 @@ def _write(formatter: Any, groups: Mapping[str, Sequence[tuple[str, str]]]) -> N
     for name, records in groups.items():
         if records:
             with formatter.section(name):
-                formatter.write_dl(records, col_max=24)
+                formatter.write_dl(records, col_max=28)
 
 
 def first_sentence(command: Any) -> str:

@@ -27,6 +27,7 @@ from linkwright.cli.model_options import (
     Seeds,
     Zero,
     networks,
+    precisions,
     trained_models,
 )
 from linkwright.cli.options import (
@@ -71,20 +72,14 @@ def _ways(text: str) -> list[str]:
     return list(dict.fromkeys(ways))
 
 
-def _precisions() -> list[str]:
-    """Lists the numbers of networks and models, and those of kernels alone."""
-    names = choice_names()
-    return list(dict.fromkeys([*names["model_precision"], *names["kernel_precision"]]))
-
-
 @described_by(TRAIN_KEYS, LISTS)
 def train_command(
     network: Annotated[
         str | None,
         typer.Argument(
             metavar="NETWORK|MODEL|FILE",
-            help="A network such as resnet-50, a language model such as llama-3.1-8b, your own "
-            "network (TOML), or a Hugging Face config.json.",
+            help="A network such as resnet-50, a model such as llama-3.1-8b, your own network (TOML), "
+            "or a Hugging Face config.json.",
             autocompletion=_trained,
         ),
     ] = None,
@@ -121,7 +116,7 @@ def train_command(
             metavar="N",
             min=1,
             rich_help_panel=JOB,
-            help="Samples of a step, over all GPUs.  [default: 256; of a model as it needs]",
+            help="Samples of a step, over all GPUs.  [default: 256]",
         ),
     ] = None,
     communication: Annotated[
@@ -129,8 +124,7 @@ def train_command(
         typer.Option(
             metavar="NAME,...",
             rich_help_panel=JOB,
-            help="How a network's data moves, such as nccl, packing, p2p or fsdp:packing; "
-            "several are compared.",
+            help="Compare ways of a network's data, such as nccl,p2p,fsdp:packing.",
             autocompletion=communications,
         ),
     ] = "nccl",
@@ -138,9 +132,8 @@ def train_command(
         str | None,
         typer.Option(
             rich_help_panel=JOB,
-            help=f"Multiply these numbers: {', '.join(_precisions())}.  "
-            "[default: fp32; of a model bf16]",
-            **choice("precision", _precisions()),
+            help="The numbers of products, such as bf16 or fp8.  [default: fp32; of a model bf16]",
+            **choice("precision", precisions()),
         ),
     ] = None,
     gradients: Annotated[
@@ -175,7 +168,7 @@ def train_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Take times from a trace of PyTorch's profiler, or from a table of layers (CSV).",
+            help="Take times from a PyTorch trace, or a table of layers (CSV).",
         ),
     ] = None,
     gpu: GpuFile = None,
@@ -189,11 +182,7 @@ def train_command(
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
-    """Tell how long a step of training takes: computing, communication, and how it scales.
-
-    Kernels take as long as their arithmetic and memory allow. Data that moves is played over the
-    machine's links. A language model also gets a plan of each GPU's memory.
-    """
+    """Tell how long a step of training takes: computing, communication, and how it scales."""
     if kernel:
         _refuse({"NETWORK": network, "--output": to}, "a kernel is timed alone; leave it out")
         print_kernels(*kernel_of(kernel), gpu, precision, json=json)
