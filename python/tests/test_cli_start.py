@@ -126,7 +126,7 @@ def test_a_wrong_value_is_named_with_what_would_work(words: list[str], said: str
 
 
 def test_a_number_that_is_none_is_out_of_every_range() -> None:
-    line = fails(2, "replay", "laghos", "--computation-scale", "nan")
+    line = fails(2, "replay", "laghos", "--set", "computation_scale=nan")
     assert "nan is out of range; give 0 or more" in line
 
 

@@ -113,7 +113,11 @@ def test_what_a_machine_cannot_have_says_what_would_work() -> None:
     for machine, options, words in [
         ("dgx1-v100", ["--algorithm", "nvls"], "there is ring, tree"),
         ("4x-l40s-pcie", ["--protocol", "LL128"], "there is LL, Simple"),
-        ("hgx-h100", ["--algorithm", "nvls", "--no-nvls"], "NVLS is switched off"),
+        (
+            "hgx-h100",
+            ["--env", "NCCL_ALGO=nvls", "--env", "NCCL_NVLS_ENABLE=0"],
+            "NVLS is switched off",
+        ),
         ("hgx-h100", ["--algorithm", "collnet"], "ring, tree, nvls"),
         (
             "hgx-h100",
@@ -124,7 +128,7 @@ def test_what_a_machine_cannot_have_says_what_would_work() -> None:
         ("hgx-h100", ["--type", "int9"], "int8"),
         ("hgx-h100", ["--operation", "mean"], "mulsum"),
         ("hgx-h100", ["--nccl", "two"], "names no version of NCCL"),
-        ("hgx-h100", ["--link-bandwidth", "0"], "not above 0"),
+        ("hgx-h100", ["--set", "link_bandwidth=0"], "not above 0"),
     ]:
         ran = linkwright("collective", "expect", "all-reduce", "-m", machine, *options)
         assert ran.exit_code != 0
@@ -145,7 +149,7 @@ def test_a_log_says_the_version_unless_it_is_told() -> None:
     machine = System("dgx1-v100")
     named = version_of(log, machine, [0, 3])
     words = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
-    words += ["--log", str(LOG), "--json"]
+    words += ["--measured", str(LOG), "--json"]
     of_log = json.loads(linkwright(*words).stdout)
     assert of_log["nccl"] == nccl_release(machine, [0, 3], nccl=named)[0]
     told = json.loads(linkwright(*words, "--nccl", "2.10.3").stdout)

@@ -37,7 +37,7 @@ READ: dict[str, list[str]] = {
     "collective tune": ["--on", "0,8"],
     "collective all-to-allv": ["bytes.csv", "--on", "0,8"],
     "replay": ["laghos", "--ranks", "8"],
-    "train": ["lenet", "--no-scaling"],
+    "train": ["lenet", "--set", "scaling=false"],
     "fit": ["--size", "1MiB"],
     "compare": ["scenario.toml"],
     "gpu run": ["relu", "--size", "64", "--preset", "r9-nano"],

@@ -106,7 +106,7 @@ def test_recipes_are_asked_as_they_are_stated(tmp_path: Path) -> None:
     reasons = [row.unasked for row in rows]
     assert reasons == ["", OFFLOADS, MAMBA, NO_LAYOUT, "its GPU, VR200, is not known", ""]
     assert "--lora 16 --lora-target linear_qkv" in rows[5].asked
-    assert "--async-tensor" not in rows[5].asked
+    assert "--set", "async_tensor=true" not in rows[5].asked
 
 
 def test_a_step_of_llm_foundry_has_the_time_that_its_tokens_took(tmp_path: Path) -> None:

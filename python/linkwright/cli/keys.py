@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from linkwright.cli.durations import parse_duration
+from linkwright.cli.durations import LONGEST, parse_duration
 from linkwright.cli.sizes import parse_size
 from linkwright.errors import did_you_mean
 
@@ -191,8 +191,18 @@ def file(name: str, said: str, default: str = "") -> Key:
 
 
 def time(name: str, said: str, default: str = "") -> Key:
-    """A length of time such as 30s or 3h, in seconds."""
-    return Key(name, "TIME", said, lambda given: parse_duration(given), default)
+    """A length of time such as 30s or 3h, in seconds; so is a plain number."""
+
+    def read(given: str) -> float | None:
+        try:
+            seconds = float(given) if len(given) < MOST_DIGITS else -1.0
+        except ValueError:
+            return parse_duration(given)
+        if not 0 <= seconds <= LONGEST:
+            raise typer.BadParameter(f"`{given}` is no span of time; write one like 90s or 2h.")
+        return seconds
+
+    return Key(name, "TIME", said, read, default)
 
 
 def size(name: str, said: str, default: str = "", *, zero: bool = False) -> Key:
