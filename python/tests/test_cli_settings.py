@@ -54,7 +54,7 @@ def test_the_whole_help_says_of_each_key_what_the_core_says() -> None:
 def test_an_option_takes_the_range_and_the_names_of_its_setting() -> None:
     least, most = describe("system.network.buffer_packets").range or (0, 0)
     stencil = ["replay", "stencil4d", "--ranks", "16", "--fidelity", "flow"]
-    assert f"{most + 1} is not from {least} to {most:,}" in fails(
+    assert f"a buffer of {most + 1} packets is not possible; {least} to {most}" in fails(
         2, *stencil, "--set", f"buffer_packets={most + 1}"
     )
     linkwright(*stencil, "--set", f"buffer_packets={most}", "--json")

@@ -120,6 +120,11 @@ class _Root(Program, Grouped):
         read_values(self)
         return super().make_context(*arguments, **settings)
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Writes the exit codes where all is wanted."""
+        if is_whole(ctx):
+            super().format_epilog(ctx, formatter)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the question that each command answers; all commands where all is wanted."""
         for heading, panel in PANELS.items():
@@ -216,7 +221,7 @@ def _root(
             is_eager=True,
             expose_value=False,
             rich_help_panel=OUTPUT,
-            help="Show rare options, settings and names, too.",
+            help="Show rare options, settings, names and exit codes, too.",
         ),
     ] = False,
 ) -> None:

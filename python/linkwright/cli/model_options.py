@@ -179,7 +179,7 @@ Layout = Annotated[
         rich_help_panel=LAYOUT,
         metavar="PART=N,...",
         help="How GPUs divide a model, such as fsdp=4,tp=8: dp, fsdp, tp, pp, vp, cp, ep, etp. "
-        "auto finds the fastest.  [default: dp]",
+        "auto finds the fastest.",
     ),
 ]
 Explain = Annotated[
@@ -223,8 +223,7 @@ Recompute = Annotated[
     typer.Option(
         rich_help_panel=LAYOUT,
         metavar="NAME",
-        help="Compute again: none, selective, selective-op, full, full:N, or modules such as "
-        "layernorm+moe_act.",
+        help="Compute again: none, selective, selective-op, full, full:N.",
     ),
 ]
 ImbalanceSeed = Annotated[

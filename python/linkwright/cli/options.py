@@ -198,7 +198,7 @@ Prices = Annotated[
 ]
 
 
-def machine_option(said: str = "A preset's name or a machine's file; - is the input.") -> Any:
+def machine_option(said: str = "A preset or a machine's file; - is the input.") -> Any:
     """The option `--machine` of a command."""
     return typer.Option(
         "--machine",

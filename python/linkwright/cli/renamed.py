@@ -53,30 +53,20 @@ TRAIN = {
 GPU = {
     "--distribution": "--set distribution=NAME",
     "--dram": "--set dram=NAME",
-    "--first-seed": "--seed",
-    "--full": "--size full",
     "--limit": "--set limit=SECONDS",
-    "--no-code": "--set code=false",
     "--preset": "--gpu",
     "--read-lease": "--set read_lease=N",
-    "--remote": "--set remote=BUFFERS",
     "--shared-bandwidth": "--set shared_bandwidth=GB/S",
-    "--test": "TEST, without an option",
     "--timestamp-bits": "--set timestamp_bits=N",
-    "--timing-only": "--set data=false",
     "--write-lease": "--set write_lease=N",
 }
+CODE = {"--no-code": "--set code=false"}
 NCCL = {
-    "--algorithm": "--env NCCL_ALGO=NAME",
-    "--cross-nic": "--env NCCL_CROSS_NIC=N",
     "--link-bandwidth": "--set link_bandwidth=GB/S",
-    "--log": "--measured",
     "--network-bandwidth": "--set network_bandwidth=GB/S",
     "--no-gpudirect": "--env NCCL_NET_GDR_LEVEL=LOC",
-    "--no-nvls": "--env NCCL_NVLS_ENABLE=0",
     "--no-p2p": "--env NCCL_P2P_DISABLE=1",
     "--no-pxn": "--env NCCL_PXN_DISABLE=1",
-    "--operation": "--reduction",
     "--protocol": "--env NCCL_PROTO=NAME",
 }
 OF_NETWORKS = {
@@ -93,6 +83,8 @@ TRACES = {
     "--trace-until": "--trace-only until=TIME",
     "--trace-window": "--trace-only window=TIME",
 }
+# Of these `gpu run` had its own.
+OF_ACCESSES = ("--trace-from", "--trace-limit", "--trace-until")
 RENAMED: dict[str, dict[str, str]] = {
     "allocate": {
         "--edges": "--pattern FILE",
@@ -100,14 +92,27 @@ RENAMED: dict[str, dict[str, str]] = {
         "--sensitive": "--sensitivity yes",
     },
     "collective all-to-allv": NCCL,
-    "collective expect": NCCL,
+    "collective expect": {
+        **NCCL,
+        "--algorithm": "--env NCCL_ALGO=NAME",
+        "--cross-nic": "--env NCCL_CROSS_NIC=N",
+        "--log": "--measured",
+        "--no-nvls": "--env NCCL_NVLS_ENABLE=0",
+        "--operation": "--reduction",
+    },
     "collective plan": {"--export": "--as"},
     "collective run": {"--dtype": "--type"},
     "compare": {"--dask": "--workers ADDRESS"},
     "fit": {"--log": "--measured"},
-    "gpu compare": GPU,
-    "gpu litmus": GPU,
-    "gpu run": GPU | TRACES,
+    "gpu compare": {**GPU, **CODE, "--full": "--size full"},
+    "gpu litmus": {**GPU, "--first-seed": "--seed", "--test": "TEST, without an option"},
+    "gpu run": {
+        **GPU,
+        **CODE,
+        **{name: now for name, now in TRACES.items() if name in OF_ACCESSES},
+        "--remote": "--set remote=BUFFERS",
+        "--timing-only": "--set data=false",
+    },
     "jobs generate": {
         "--max-gpus": "--set max_gpus=N",
         "--mean-interarrival": "--set mean_interarrival=SECONDS",

@@ -78,8 +78,8 @@ def train_command(
         str | None,
         typer.Argument(
             metavar="NETWORK|MODEL|FILE",
-            help="A network such as resnet-50, a model such as llama-3.1-8b, your own network (TOML), "
-            "or a Hugging Face config.json.",
+            help="A network (resnet-50), a language model (llama-3.1-8b), your own "
+            "network (TOML), or a config.json.",
             autocompletion=_trained,
         ),
     ] = None,
@@ -132,7 +132,7 @@ def train_command(
         str | None,
         typer.Option(
             rich_help_panel=JOB,
-            help="The numbers of products, such as bf16 or fp8.  [default: fp32; of a model bf16]",
+            help="Multiply these numbers, such as bf16 or fp8.",
             **choice("precision", precisions()),
         ),
     ] = None,
@@ -168,7 +168,7 @@ def train_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Take times from a PyTorch trace, or a table of layers (CSV).",
+            help="Take times from a PyTorch trace or a table (CSV).",
         ),
     ] = None,
     gpu: GpuFile = None,
