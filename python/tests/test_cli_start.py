@@ -84,7 +84,7 @@ def test_every_value_is_read_without_pydantic(words: list[str], command: Any) ->
 
 @pytest.mark.parametrize(("words", "command"), COMMANDS, ids=NAMES)
 def test_what_is_typed_wrongly_ends_with_code_two(words: list[str], command: Any) -> None:
-    assert "No such option: --nope" in fails(2, *words, "--nope")
+    assert "there is no option `--nope`" in fails(2, *words, "--nope")
     for parameter in command.params:
         option = parameter.opts[-1]
         if not option.startswith("-"):

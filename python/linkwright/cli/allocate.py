@@ -335,7 +335,7 @@ def _pattern(
     counters: tuple[Path, Path] | None,
     machine: System,
 ) -> Pattern:
-    """The pattern of a name or a file, or of counters.
+    """Gives the pattern of a name or a file, or of counters.
 
     Raises:
         typer.BadParameter: If there is none, or two things say it.

@@ -1,4 +1,4 @@
-"""`linkwright collective run`: a schedule on real data, proved and measured."""
+"""Has `linkwright collective run`: a schedule on real data, proved and measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`linkwright collective compare`: algorithms side by side."""
+"""Has `linkwright collective compare`: algorithms side by side."""
 
 from __future__ import annotations
 

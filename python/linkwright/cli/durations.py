@@ -36,7 +36,7 @@ def parse_duration(text: str | None) -> float | None:
 
 
 def moment_text(seconds: float) -> str:
-    """A moment, given in seconds since 1970, as `2026-11-22 02:10:10 UTC`."""
+    """Gives a moment, given in seconds since 1970, as `2026-11-22 02:10:10 UTC`."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):

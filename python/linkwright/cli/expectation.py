@@ -157,8 +157,8 @@ def expected(
     """Say what nccl-tests should show on a machine.
 
     NCCL's own cost model chooses algorithm, protocol and channels, as RCCL's does on AMD's GPUs.
-    The choice is played as any plan is. The collective may be
-    left out where --measured or --calibrate names it.
+    The choice is played as any plan is. The collective may be left out where --measured or
+    --calibrate names it.
     """
     gpus = named_gpus(on, gpus)
     down = degraded(machine_of(machine, servers, network), without, gpus, root)

@@ -39,7 +39,7 @@ class Faster:
     time: float
 
     def fields(self) -> dict[str, object]:
-        """The same as data; the time in seconds."""
+        """Gives the same as data; the time in seconds."""
         return {"algorithm": self.algorithm, "time": self.time}
 
     def text(self, planned: Timing) -> str:
@@ -59,7 +59,7 @@ def faster_than(
     *,
     stream_reuse: bool,
 ) -> Faster | None:
-    """The fastest other algorithm at the size of a timing that it beats.
+    """Gives the fastest other algorithm at the size of a timing that it beats.
 
     Only what plans quickly is tried on more than a few GPUs, and nothing on more than a few
     hundred.

@@ -1,4 +1,4 @@
-"""`linkwright gpu`: kernels inside GPUs, through caches and shared memory."""
+"""Has `linkwright gpu`: kernels inside GPUs, through caches and shared memory."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def run(
 
 
 def _what(given: str) -> names.BenchmarkName | GpuKernel:
-    """The benchmark of a name, or the kernel of a file.
+    """Gives the benchmark of a name, or the kernel of a file.
 
     Raises:
         FileError: If the file cannot be read.

@@ -1,4 +1,4 @@
-"""`linkwright gpu litmus`: small programs that tell a coherent memory from another."""
+"""Has `linkwright gpu litmus`: small programs that tell a coherent memory from another."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def litmus(
 def _played(
     system: GpuSystem, test: str, warm: bool, seeds: int, first_seed: int, limit: float
 ) -> dict[str, Any]:
-    """One test under one memory system, from cold or warm caches."""
+    """Gives one test under one memory system, from cold or warm caches."""
     caches = "warm" if warm else "cold"
     with output.progress_bar() as bar:
         what = f"{test} {system.memory} {caches}"

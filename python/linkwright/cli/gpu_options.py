@@ -188,7 +188,7 @@ def system_of(
 
 
 def _model(gpu: str) -> GpuModel | str:
-    """The name of a model, or the model of a file.
+    """Gives the name of a model, or the model of a file.
 
     Raises:
         FileError: If the file cannot be read.

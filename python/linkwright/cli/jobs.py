@@ -107,7 +107,7 @@ def _in_pieces(
     write: Callable[[Sequence[Job], int], str],
     progress: Callable[[str, int, int], None] | None,
 ) -> str:
-    """The jobs' text, made piece by piece."""
+    """Gives the jobs' text, made piece by piece."""
     pieces = []
     for start in range(0, len(jobs), PIECE):
         pieces.append(write(jobs[start : start + PIECE], start))

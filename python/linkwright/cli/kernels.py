@@ -41,7 +41,7 @@ Kernels = Annotated[
 
 
 def kernel_of(texts: Sequence[str]) -> tuple[str, list[str]]:
-    """The kind of some kernels, and the shape of each.
+    """Gives the kind of some kernels, and the shape of each.
 
     Raises:
         typer.BadParameter: If there is no such kind, or they are of several.

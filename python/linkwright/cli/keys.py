@@ -22,7 +22,7 @@ TRUTHS = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Key:
-    """One setting.
+    """Gives one setting.
 
     Attributes:
         name: Its key, which Python's keyword is called like.
@@ -63,7 +63,7 @@ class Keys:
         return iter(self._keys.values())
 
     def rows(self) -> dict[str, list[tuple[str, str]]]:
-        """The lines of the help, by their headings."""
+        """Gives the lines of the help, by their headings."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for key in self:
             groups.setdefault(key.group, []).append(key.row)
@@ -90,7 +90,7 @@ class Keys:
         return [it for it in (f"{name}={value}" for value in values) if it.startswith(incomplete)]
 
     def read(self, texts: Sequence[str] | None) -> dict[str, Any]:
-        """The settings in texts such as `gpu_clock=1.5GHz`, by their keys.
+        """Gives the settings in texts such as `gpu_clock=1.5GHz`, by their keys.
 
         Raises:
             typer.BadParameter: If a text is no setting, a key is unknown or set twice, or its
@@ -122,7 +122,7 @@ FLAG = "true|false"
 
 
 def below(group: str, *keys: Key) -> list[Key]:
-    """The keys below a heading of their own."""
+    """Gives the keys below a heading of their own."""
     return [replace(key, group=group) for key in keys]
 
 
@@ -186,7 +186,7 @@ def text(name: str, value: str, said: str, default: str = "") -> Key:
 
 
 def file(name: str, said: str, default: str = "") -> Key:
-    """A file's name."""
+    """Gives a file's name."""
     return Key(name, "FILE", said, Path, default)
 
 

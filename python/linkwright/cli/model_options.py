@@ -37,17 +37,17 @@ LAYOUT = "Language models"
 
 
 def networks() -> list[str]:
-    """The networks without the variants of one."""
+    """Gives the networks without the variants of one."""
     return list(dict.fromkeys(name.split(":")[0] for name, _, _ in neural_networks()))
 
 
 def trained_models() -> list[str]:
-    """The language models."""
+    """Gives the language models."""
     return [name for name, _, _ in models()]
 
 
 def precisions() -> list[str]:
-    """The numbers of networks and models, and those of kernels alone."""
+    """Gives the numbers of networks and models, and those of kernels alone."""
     names = choice_names()
     return list(dict.fromkeys([*names["model_precision"], *names["kernel_precision"]]))
 

@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of NCCL.
+    """Gives a variable of NCCL.
 
     Attributes:
         values: Its values, each with what it means to the model.

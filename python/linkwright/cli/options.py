@@ -199,7 +199,7 @@ Prices = Annotated[
 
 
 def machine_option(said: str = "A preset or a machine's file; - is the input.") -> Any:
-    """The option `--machine` of a command."""
+    """Gives the option `--machine` of a command."""
     return typer.Option(
         "--machine",
         "-m",

@@ -119,7 +119,7 @@ def table(
     whole: Sequence[str] = (),
     kept: Sequence[str] = (),
 ) -> Table:
-    """An empty table; the columns named in `left` hold words, the others numbers."""
+    """Gives an empty table; the columns named in `left` hold words, the others numbers."""
     return Table(columns, left, whole, kept)
 
 

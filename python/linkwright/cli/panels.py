@@ -152,7 +152,7 @@ def _heading(parameter: Any) -> str:
 
 
 def _plain(record: tuple[str, str]) -> tuple[str, str]:
-    """A line of the help without bounds and types, which say little to people."""
+    """Gives a line of the help without bounds and types, which say little to people."""
     name, text = record
     remarks = REMARKS.search(text)
     if remarks is not None:
@@ -169,7 +169,7 @@ def _write(formatter: Any, groups: Mapping[str, Sequence[tuple[str, str]]]) -> N
 
 
 def first_sentence(command: Any) -> str:
-    """The first sentence of a command's help."""
+    """Gives the first sentence of a command's help."""
     paragraph = " ".join((command.help or "").split("\n\n")[0].split())
     return re.split(r"(?<=[.?!]) (?=[A-Z])", paragraph)[0]
 

@@ -177,7 +177,7 @@ def _misused(error: typer.TyperException) -> int:
 
 
 def _said(error: typer.TyperException) -> str:
-    """The message of a wrong command line, with the nearest option or command."""
+    """Gives the message of a wrong command line, with the nearest option or command."""
     context: Any = getattr(error, "ctx", None)
     words = [] if context is None else context.command_path.split()[1:]
     option = getattr(error, "option_name", None)
@@ -185,8 +185,9 @@ def _said(error: typer.TyperException) -> str:
         now = now_called(" ".join(words), option)
         if now is not None:
             return f"`{option}` is {now} now"
-        known = [name for it in context.command.params for name in it.opts if name[:2] == "--"]
-        near = did_you_mean(option, known)
+        # Two dashes alone make no name near another.
+        known = [name[2:] for it in context.command.params for name in it.opts if name[:2] == "--"]
+        near = did_you_mean(option.lstrip("-"), known).replace(" `", " `--")
         return f"there is no option `{option}`; {near}--help-all lists all options"
     wrong = re.fullmatch(r"No such command '(.*?)'\..*", error.format_message(), re.DOTALL)
     if wrong is not None and context is not None:

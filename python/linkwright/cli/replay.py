@@ -1,4 +1,4 @@
-"""`linkwright replay`: one trace or application, played on a cluster."""
+"""Has `linkwright replay`: one trace or application, played on a cluster."""
 
 from __future__ import annotations
 

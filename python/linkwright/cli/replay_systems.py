@@ -85,7 +85,7 @@ class Place:
     told: list[str] = field(default_factory=list)
 
     def system(self, ranks: int) -> System:
-        """The system for a job of so many ranks.
+        """Gives the system for a job of so many ranks.
 
         Raises:
             FileError: If there is neither such a kind of network nor such a file.

@@ -116,7 +116,7 @@ else:
 
 
 def some_gpus(text: str | None) -> str | None:
-    """The ids of the first GPUs, by their number.
+    """Gives the ids of the first GPUs, by their number.
 
     An empty text, which a script's unset variable gives, is not all GPUs, and is refused.
 
@@ -314,7 +314,7 @@ Plot = Annotated[
 
 
 def gpus_of(machine: System, gpus: str | None) -> list[int]:
-    """The ids in the text, or all GPUs of the machine."""
+    """Gives the ids in the text, or all GPUs of the machine."""
     return gpu_ids(gpus) or list(range(machine.gpu_count))
 
 
@@ -385,7 +385,7 @@ def divided(schedule: Schedule, size: int, element: int = ELEMENT) -> tuple[int,
 
 
 def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
-    """A plan as data."""
+    """Gives a plan as data."""
     trees = [
         {"root": tree.root, "share": tree.share, "depth": tree.depth, "edges": tree.edges}
         for tree in schedule.trees
@@ -410,7 +410,7 @@ def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
 
 
 def timing_fields(timing: Timing, schedule: Schedule, machine: System) -> dict[str, object]:
-    """A timing as data, with its error bar."""
+    """Gives a timing as data, with its error bar."""
     trials = [
         {"chunk": chunk, "algorithm_bandwidth": bandwidth}
         for chunk, bandwidth in timing.chunk_trials
@@ -455,7 +455,7 @@ def tried_lines(all_tried: Sequence[Tried]) -> list[str]:
 
 
 def job_text(gpus: Sequence[int], machine: System) -> str:
-    """The GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number.
+    """Gives the GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number.
 
     Of servers on a network it says how fast that is, as `system_words` does.
     """
@@ -515,7 +515,7 @@ def print_trees(trees: list[Tree]) -> None:
 
 
 def _outline(tree: Tree) -> str:
-    """The tree in one line, such as `5 (1, 6 (4))`."""
+    """Gives the tree in one line, such as `5 (1, 6 (4))`."""
     below: dict[int, list[int]] = {}
     for parent, child in tree.edges:
         below.setdefault(parent, []).append(child)
@@ -528,7 +528,7 @@ def _outline(tree: Tree) -> str:
 
 
 def planner_names() -> list[names.AlgorithmName]:
-    """The algorithms that look at the links, and NCCL's: not MPI's rules, nor `auto`."""
+    """Gives the algorithms that look at the links, and NCCL's: not MPI's rules, nor `auto`."""
     return [name for name in algorithm_names() if name != AUTO and not name.startswith("mpi-")]
 
 

@@ -130,7 +130,7 @@ def of_setting(
 
 
 def keys_of(*tables: str) -> Keys:
-    """The settings of some tables of a scenario, as `replay` and `traffic` take them."""
+    """Gives the settings of some tables of a scenario, as `replay` and `traffic` take them."""
     keys = []
     for table in tables:
         for setting in settings():

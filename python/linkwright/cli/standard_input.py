@@ -27,7 +27,7 @@ DASH = "-"
 
 
 def standard_input(most: int = LARGEST_TEXT) -> str:
-    """All of standard input as text, of at most so many bytes.
+    """Gives all of standard input as text, of at most so many bytes.
 
     Raises:
         FileError: If it is closed, cannot be read, or holds more than a file may.

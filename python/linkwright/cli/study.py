@@ -1,4 +1,4 @@
-"""`linkwright study`: the tables and figures of published papers, reproduced."""
+"""Has `linkwright study`: the tables and figures of published papers, reproduced."""
 
 from __future__ import annotations
 

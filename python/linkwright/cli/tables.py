@@ -93,7 +93,7 @@ def fitted(table: Table, width: int) -> tuple[Table, Sequence[str]]:
 
 
 def _least(table: Table, kept: Sequence[int] | None = None) -> int:
-    """The least width of these columns, or all."""
+    """Gives the least width of these columns, or all."""
     at = range(len(table.columns)) if kept is None else kept
     return sum(table.widths(one)[0] for one in at) + table.gap * (len(at) - 1)
 

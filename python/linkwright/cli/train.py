@@ -78,8 +78,7 @@ def train_command(
         str | None,
         typer.Argument(
             metavar="NETWORK|MODEL|FILE",
-            help="A network (resnet-50), a language model (llama-3.1-8b), your own "
-            "network (TOML), or a config.json.",
+            help="A network (resnet-50), a language model (llama-3.1-8b), or a file.",
             autocompletion=_trained,
         ),
     ] = None,
