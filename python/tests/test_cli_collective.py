@@ -216,7 +216,7 @@ def test_sizes_that_do_not_divide_say_which_would() -> None:
 @pytest.mark.parametrize("collective", ["all-gather", "reduce-scatter", "all-to-all", "gather"])
 @pytest.mark.parametrize("gpus", ["0,1,2", "0,1,2,3,4", "0,1,2,3,4,5,6"])
 def test_default_sizes_are_rounded_to_what_divides(collective: str, gpus: str) -> None:
-    words = (collective, "-m", "dgx1-v100", "--gpus", gpus)
+    words = (collective, "-m", "dgx1-v100", "--on", gpus)
     count = gpus.count(",") + 1
     whole = (64 << 20) // (4 * count) * 4 * count
     planned = parsed("collective", "plan", *words)
@@ -395,7 +395,7 @@ def test_bad_usage_is_one_line(words: tuple[str, ...]) -> None:
         (("check", TREE, "--servers", 2, "--network", "100Gb/s"), "give --machine"),
         (
             ("plan", "all-reduce", "-m", "dgx1-v100", "--protocol", "ll"),
-            "'--protocol': `ll` is not",
+            "'--protocol': there is no protocol `ll`",
         ),
         (
             ("time", "all-reduce", "-m", "dgx1-v100", "-b", "2M", "-e", "1M"),

@@ -112,9 +112,9 @@ ELSEWHERE = (
 @pytest.mark.parametrize(
     ("options", "least", "most", "programs"),
     [
-        ([*SMALL, "--nic", "rr"], -0.05, 0.34, ONE_GPU),
-        ([*SMALL, "--nic", "fcfs"], -0.20, 0.38, ONE_GPU),
-        ([*SMALL, "--nic", "rr-4"], -0.20, 0.38, ONE_GPU),
+        ([*SMALL, "--set", "nic=rr"], -0.05, 0.34, ONE_GPU),
+        ([*SMALL, "--set", "nic=fcfs"], -0.20, 0.38, ONE_GPU),
+        ([*SMALL, "--set", "nic=rr-4"], -0.20, 0.38, ONE_GPU),
         (FOUR, -0.22, 0.62, SEVERAL_GPUS),
         (["--network", "torus"], -0.27, 0.14, ELSEWHERE),
     ],
@@ -292,14 +292,14 @@ def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None
         (["stencil4d", "--ranks", 16, "--set", "latency=10"], "latency: no text"),
         (["stencil4d", "--ranks", 16, "--routing", "adaptiv"], "did you mean `adaptive`?"),
         (["stencil4d", "--ranks", 16, "--set", "arbitration=ag"], "did you mean `age`?"),
-        (["stencil4d", "--ranks", 16, "--bandwidth", "fast"], "fast"),
+        (["stencil4d", "--ranks", 16, "--set", "bandwidth=fast"], "fast"),
         (["stencil4d", "--ranks", 16, "--set", "podz=4"], "did you mean `pods`?"),
         (["stencil4d", "--ranks", 16, "--set", "pods"], "write key=value"),
         (
             ["stencil4d", "--ranks", 16, "--fidelity", "packet", "--set", "fidelity=flow"],
             "is set twice",
         ),
-        (["stencil4d", "--ranks", 16, "--parameter", "mesage=1"], "mesage"),
+        (["stencil4d", "--ranks", 16, "--set", "parameters.mesage=1"], "mesage"),
         (
             ["stencil4d", "--ranks", 16, "--mapping", "nowhere"],
             "there is neither a mapping nor a file `nowhere`",

@@ -183,7 +183,7 @@ def test_two_servers_whose_switches_reduce_have_a_verdict() -> None:
     [only] = of_two(
         log_of(2, H100, 480.0, "a:1:1 [0] NCCL INFO NCCL_ALGO set by environment to NVLSTree")
     ).findings
-    assert only.option == "--algorithm nvls-tree"
+    assert only.option == "--env NCCL_ALGO=nvls-tree"
     for other in (found, of_two(log_of(2, A100, 900.0), "dgx-a100", "200Gb/s")):
         assert "carries more" not in other.meaning
 
@@ -226,7 +226,7 @@ def test_the_transport_that_the_log_names_is_named() -> None:
         (["NCCL version 2.20.5+cuda12.4"], {}, None),
         ([], {"processes": "one"}, "--processes each"),
         ([], {"numbers": "half"}, "--type float"),
-        ([], {"operation": "max"}, "--operation sum"),
+        ([], {"operation": "max"}, "--reduction sum"),
         ([], {"numbers": "float", "operation": "sum"}, None),
         (["NCCL_DEBUG set by environment to INFO"], {}, None),
     ],
@@ -271,7 +271,9 @@ def test_what_the_log_states_is_printed_before_the_answer(tmp_path: Path) -> Non
     path = tmp_path / "a.log"
     path.write_text(log_of(1, A100, 20.0, "+ mpirun -x NCCL_P2P_DISABLE=1 all_reduce_perf"))
     ran = linkwright("collective", "expect", "all-reduce", "-m", "dgx-a100", "--measured", path)
-    assert ran.stdout.startswith("a.log:11: The log sets NCCL_P2P_DISABLE=1; ask with --no-p2p.")
+    assert ran.stdout.startswith(
+        "a.log:11: The log sets NCCL_P2P_DISABLE=1; ask with --env NCCL_P2P_DISABLE=1."
+    )
     [finding] = told(path, "dgx-a100")["findings"]
     assert (finding["line"], finding["means"]) == (11, "asked-otherwise")
     assert (finding["option"], finding["text"][:8]) == ("--env NCCL_P2P_DISABLE=1", "The log ")

@@ -322,7 +322,7 @@ def test_the_shell_says_the_same(tmp_path: Path) -> None:
     assert json.loads(short.stdout)["layout"] == "fsdp=8"
     for options, told in (
         (["lenet", "--layout", "dp=8"], "--layout changes nothing here"),
-        (["llama-3.1-8b", "--set", "size=3"], "--size changes nothing here"),
+        (["llama-3.1-8b", "--set", "size=3"], "--set size changes nothing here"),
         (["llama-3.1-8b", "--communication", "p2p"], "`p2p` is no layout"),
     ):
         refused = linkwright("train", *options)

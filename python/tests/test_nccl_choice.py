@@ -111,20 +111,24 @@ def test_without_peers_all_goes_over_the_host_but_what_switches_reduce() -> None
 
 def test_what_a_machine_cannot_have_says_what_would_work() -> None:
     for machine, options, words in [
-        ("dgx1-v100", ["--algorithm", "nvls"], "there is ring, tree"),
+        ("dgx1-v100", ["--env", "NCCL_ALGO=nvls"], "there is ring, tree"),
         ("4x-l40s-pcie", ["--protocol", "LL128"], "there is LL, Simple"),
         (
             "hgx-h100",
             ["--env", "NCCL_ALGO=nvls", "--env", "NCCL_NVLS_ENABLE=0"],
             "NVLS is switched off",
         ),
-        ("hgx-h100", ["--algorithm", "collnet"], "ring, tree, nvls"),
+        ("hgx-h100", ["--env", "NCCL_ALGO=collnet"], "ring, tree, nvls"),
         (
             "hgx-h100",
-            ["--algorithm", "nvls", "--type", "int8"],
+            ["--env", "NCCL_ALGO=nvls", "--type", "int8"],
             "switches do not reduce int8 by sum",
         ),
-        ("hgx-h100", ["--algorithm", "nvls", "--operation", "avg"], "do not reduce float by avg"),
+        (
+            "hgx-h100",
+            ["--env", "NCCL_ALGO=nvls", "--reduction", "avg"],
+            "do not reduce float by avg",
+        ),
         ("hgx-h100", ["--type", "int9"], "int8"),
         ("hgx-h100", ["--operation", "mean"], "mulsum"),
         ("hgx-h100", ["--nccl", "two"], "names no version of NCCL"),
@@ -212,7 +216,7 @@ def test_parallel_trees_are_chosen_planned_and_said_not_to_run() -> None:
 @pytest.mark.parametrize("algorithm", ["tree", "nvls-tree"])
 def test_trees_of_thousands_of_gpus_cost_a_level_more_for_twice_the_servers(algorithm: str) -> None:
     def times(servers: int) -> list[float]:
-        of_servers = ("--servers", str(servers), "--algorithm", algorithm)
+        of_servers = ("--servers", str(servers), "--env", f"NCCL_ALGO={algorithm}")
         sizes = ("-b", "64KiB", "-e", "16MiB", "-f", "256")
         told = linkwright(
             "collective", "expect", "all-reduce", "-m", "hgx-h100", *of_servers, *sizes, "--json"

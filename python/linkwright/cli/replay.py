@@ -26,7 +26,9 @@ Trace = Annotated[
         autocompletion=lambda: [name for name, _, _ in applications()],
     ),
 ]
-# What `--set` takes: keys of a scenario.
+# The core reads these values from texts.
+TEXTS = ("SIZE", "TIME", "BANDWIDTH", "FACTOR", "NAME", "FILE")
+# The keys of a scenario that `--set` takes.
 KEYS = keys_of("system.server", "system.network", "protocol", "collectives")
 
 
@@ -47,8 +49,15 @@ def pairs_of(texts: list[str] | None) -> dict[str, object]:
             if isinstance(table, dict):
                 table[inner] = value_of(value)
         else:
-            found[key] = value_of(value)
+            found[key] = _value(key, value)
     return found
+
+
+def _value(key: str, text: str) -> object:
+    """A value as its key takes it: a size such as 0 is a text, too."""
+    value = value_of(text)
+    known = {each.name: each.value for each in KEYS}
+    return text if known.get(key) in TEXTS and not isinstance(value, str) else value
 
 
 def _chart_file(path: Path | None) -> Path | None:
@@ -135,7 +144,7 @@ def replay(
     if not isinstance(parameters, dict):
         raise typer.BadParameter("`parameters` has no key; write parameters.KEY=VALUE.")
     computation_scale = given.pop("computation_scale", default_of("job.computation_scale"))
-    if not isinstance(computation_scale, int | float) or computation_scale < 0:
+    if not isinstance(computation_scale, int | float) or not computation_scale >= 0:
         raise typer.BadParameter(
             f"computation_scale: `{computation_scale}` is no number from 0 on."
         )

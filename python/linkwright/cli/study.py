@@ -76,7 +76,14 @@ def mapa(
     """Repeat MAPA's evaluation (SC'21): its tables, published beside reproduced."""
     from linkwright.studies.mapa import run
 
-    _show(partial(run, **MAPA_KEYS.read(setting)), "mapa", quick, to, json, only)
+    _show(
+        partial(run, reading=MAPA_KEYS.read(setting).get("reading", "text")),
+        "mapa",
+        quick,
+        to,
+        json,
+        only,
+    )
 
 
 @app.command()
