@@ -267,7 +267,7 @@ def test_litmus_tests_tell_memory_systems_apart() -> None:
 
 
 def test_the_shell_says_which_seed_went_wrong_first() -> None:
-    line = ["--test", "message-passing-leased", "--memory", "rdma", "--seeds", "16"]
+    line = ["message-passing-leased", "--memory", "rdma", "--seeds", "16"]
     result = linkwright("gpu", "litmus", *line)
     assert result.exit_code == 0, result.output
     cold = next(text for text in result.stdout.splitlines() if " cold " in text)

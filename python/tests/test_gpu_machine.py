@@ -16,7 +16,7 @@ from linkwright.drawing import machine_drawing
 from linkwright.errors import AllocationError
 from linkwright.specification import chart_specification
 
-DGX1 = ("--machine", "dgx1-v100", "--preset", "r9-nano")
+DGX1 = ("--machine", "dgx1-v100", "--gpu", "r9-nano")
 SMALL = ("gpu", "run", "mt", "--size", "128")
 
 

@@ -152,8 +152,8 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "train": [(HOSTILE,), ("lenet", *MACHINE), ("lenet", "--communication", HOSTILE)],
     "gpu list": [()],
     "gpu run": [("relu", "--size", "64", "--gpu", HOSTILE), (HOSTILE,), (HOSTILE + ".kernel",)],
-    "gpu compare": [(HOSTILE,), ("relu", "--memory", "rdma", "--preset", HOSTILE)],
-    "gpu litmus": [("--test", HOSTILE), ("--test", "spinning", "--preset", HOSTILE)],
+    "gpu compare": [(HOSTILE,), ("relu", "--memory", "rdma", "--gpu", HOSTILE)],
+    "gpu litmus": [(HOSTILE,), ("spinning", "--gpu", HOSTILE)],
     "thermal": [
         ("package.toml", "--set", "cells=4"),
         ("package.toml", "--set", f"layer={HOSTILE}"),

@@ -130,7 +130,7 @@ def test_what_a_machine_cannot_have_says_what_would_work() -> None:
             "do not reduce float by avg",
         ),
         ("hgx-h100", ["--type", "int9"], "int8"),
-        ("hgx-h100", ["--operation", "mean"], "mulsum"),
+        ("hgx-h100", ["--reduction", "mean"], "mulsum"),
         ("hgx-h100", ["--nccl", "two"], "names no version of NCCL"),
         ("hgx-h100", ["--set", "link_bandwidth=0"], "not above 0"),
     ]:

@@ -155,7 +155,7 @@ def test_a_log_that_is_no_guide_is_refused_and_nothing_is_written(
 def test_options_that_a_calibration_cannot_have_are_refused() -> None:
     for options in (
         ["--calibrate", EXAMPLE, "--set", "link_bandwidth=20"],
-        ["--calibrate", EXAMPLE, "--log", EXAMPLE],
+        ["--calibrate", EXAMPLE, "--measured", EXAMPLE],
         ["-o", "own.toml"],
     ):
         assert linkwright(*CALIBRATE, *options).exit_code == 2

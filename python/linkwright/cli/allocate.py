@@ -293,7 +293,7 @@ def allocate(
         prepare()()
     else:
         assert job is not None, "checked above"
-        # What a decision alone does not need.
+        # A decision alone does not need these.
         from linkwright.cli.durations import parse_duration
         from linkwright.cli.owners import asking
 
@@ -320,7 +320,7 @@ def _answer(
     program: dict[str, object],
     json: bool,
 ) -> Callable[[], None]:
-    """What prints the answer."""
+    """Gives the function that prints the answer."""
     if json:
         fields = fields_of(match, machine) | places_of(match, machine) | explained(why, machine)
         fields |= {"program": program} if program else {}

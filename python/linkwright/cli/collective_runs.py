@@ -143,7 +143,7 @@ def run(
 
 
 def _divided(schedule: Schedule, size: int, dtype: str) -> tuple[int, list[str]]:
-    """What of a size divides into whole elements of every shard, and what to say of the rest."""
+    """Rounds a size down to whole elements of every shard, and says so."""
     import numpy as np
 
     return divided(schedule, size, np.dtype(dtype).itemsize)
@@ -164,7 +164,7 @@ def _execute(
 
 
 def _inputs(schedule: Schedule, size: int, dtype: str, seed: int) -> list[NDArray[Any]]:
-    """Random data for each rank, of which the longest buffer has the size."""
+    """Draws data for each rank; the longest buffer has the size."""
     import numpy as np
 
     element = np.dtype(dtype).itemsize
@@ -227,7 +227,7 @@ def _compare(
 
 
 def _copy_bandwidth(size: int) -> float:
-    """What one thread copies, in GB/s."""
+    """Measures the copy of one thread, in GB/s."""
     import numpy as np
 
     source = np.ones(size, dtype=np.uint8)

@@ -76,8 +76,8 @@ SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode
 class _Commands(Mapping[str, Any]):
     """The commands by their names: no command's module is imported before that command is run.
 
-    A batch system's prolog runs one decision per process, which takes microseconds; what the
-    other commands import would be most of its time.
+    A batch system's prolog runs one decision per process, which takes microseconds; the
+    imports of other commands would be most of its time.
     """
 
     def __init__(self, options: list[Any]) -> None:

@@ -165,7 +165,7 @@ def compare(
 
 
 def _none_of(refusals: Mapping[str, CollectiveError]) -> CollectiveError:
-    """Why none of some algorithms does it; what would work where there is one alone."""
+    """Says why no algorithm does it, with the remedy of one alone."""
     (name, error), *others = refusals.items()
     if not others:
         return CollectiveError(f"{name}: {error.problem}", error.remedy)
@@ -223,7 +223,7 @@ def _print_comparison(
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
-    """What the planners say, each note once, after the algorithms that it is about."""
+    """Gives each note of the planners once, after its algorithms."""
     by_note: dict[str, list[str]] = {}
     for row in rows:
         for note in row["notes"]:

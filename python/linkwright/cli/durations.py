@@ -12,7 +12,7 @@ __all__ = ["moment_text", "parse_duration"]
 UNITS = {"d": 86400.0, "h": 3600.0, "min": 60.0, "m": 60.0, "sec": 1.0, "s": 1.0}
 UNITS |= {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+)\s*")
-# A hundred years: what is longer is a slip of the finger.
+# A hundred years; a longer span is a slip of the finger.
 LONGEST = 100 * 365 * 86400
 
 

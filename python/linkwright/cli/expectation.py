@@ -83,7 +83,7 @@ Measured = Annotated[
     typer.Option(
         "--measured",
         metavar="FILE",
-        help="Lay the output of nccl-tests beside: what each of its sizes should have taken.",
+        help="Read the output of nccl-tests, and tell the time that each size should take.",
     ),
 ]
 CalibrateLog = Annotated[

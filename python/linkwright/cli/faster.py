@@ -18,7 +18,7 @@ from linkwright.cli.sizes import size_text
 
 __all__ = ["Faster", "faster_than"]
 
-# What is tried on any number of GPUs, since it plans in seconds.
+# These are tried on any number of GPUs, since it plans in seconds.
 QUICK: Sequence[names.AlgorithmName] = ("three-phase", "nccl-ring", "nccl-tree", "nvls")
 
 # How many GPUs all algorithms are tried on.

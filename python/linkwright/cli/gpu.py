@@ -141,7 +141,7 @@ def run(
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
-    """Run a kernel inside GPUs: how long it takes, and what its caches do.
+    """Run a kernel inside GPUs, and tell its time and the work of its caches.
 
     Kernels work on real data, and a wrong answer is an error. The time is that of copies and
     kernels; truly shared memory needs no copies.
@@ -352,7 +352,7 @@ def _print(run: GpuRun) -> None:
 
 
 def _print_loads(words: list[dict[str, Any]], timed: list[dict[str, Any]]) -> None:
-    """What the loads have read that a kernel records, and how long they took, a line for each name.
+    """Prints the words and the times of the loads that a kernel records, a line for each name.
 
     A wavefront may have several loads of a name.
     """

@@ -28,7 +28,7 @@ GPUS = 4
 
 
 def choice(what: str, known: list[str]) -> dict[str, Any]:
-    """What makes an option refuse all but some names, and complete them."""
+    """Makes an option refuse all but some names, and complete them."""
     return {"callback": among(what, known), "metavar": "NAME", "autocompletion": lambda: known}
 
 
@@ -45,7 +45,7 @@ MEMORY_KEYS = below(
     number(
         "shared_bandwidth",
         "GB/S",
-        "What each GPU reaches of truly shared memory each way",
+        "The bandwidth of each GPU to truly shared memory, each way",
         "32",
         kind=float,
     ),
@@ -201,7 +201,7 @@ def _model(gpu: str) -> GpuModel | str:
 
 @contextmanager
 def shown(what: str, cycle: float) -> Iterator[Callable[[int, float], object] | None]:
-    """What shows wavefronts done, simulated time, and how fast that goes; None off a terminal.
+    """Shows wavefronts done, simulated time and its pace; gives None off a terminal.
 
     Args:
         what: What runs.

@@ -18,7 +18,7 @@ GROUPS = {
 
 
 def grouped(what: str, names: Iterable[str]) -> dict[str, list[str]]:
-    """Long lists of names by what they are; what no group has stands alone."""
+    """Gives long lists of names by kind; names of no group are others."""
     groups: dict[str, list[str]] = {}
     for name in names:
         kind = next((kind for kind, begins in GROUPS.items() if name.startswith(begins)), "others")

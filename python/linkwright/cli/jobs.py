@@ -141,7 +141,7 @@ def _fields(job: Job) -> dict[str, object]:
 
 @app.command("workloads")
 def list_workloads(json: Json = False) -> None:
-    """List the workloads: whether bandwidth matters to them, and what an iteration costs."""
+    """List the workloads, whether bandwidth matters to them, and the cost of an iteration."""
     import pyarrow as pa
 
     columns = pa.table(workloads())

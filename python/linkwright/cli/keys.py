@@ -22,7 +22,7 @@ TRUTHS = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Key:
-    """Gives one setting.
+    """Describes one setting.
 
     Attributes:
         name: Its key, which Python's keyword is called like.
@@ -44,7 +44,7 @@ class Key:
 
     @property
     def row(self) -> tuple[str, str]:
-        """Its line of the help."""
+        """Gives its line of the help."""
         listed = f" ({', '.join(self.names)})" if self.names else ""
         default = f"  [default: {self.default}]" if self.default else ""
         return f"{self.name}={self.value}", f"{self.help.removesuffix('.')}{listed}.{default}"

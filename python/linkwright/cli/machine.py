@@ -193,7 +193,7 @@ def show(
     to: Annotated[Path | None, written("the text of --as")] = None,
     json: Json = False,
 ) -> None:
-    """Show a machine: the link of every pair of GPUs, the devices, and what was assumed.
+    """Show a machine: the link of every pair of GPUs, the devices, and the assumptions.
 
     A network shows its ports, cables, bisection, distances, switches and links. Servers on a
     network show both. nvidia-smi, rocm-smi and nccl-xml are what such a server's own tools print;

@@ -68,7 +68,7 @@ OF_NETWORKS = below(
     flag("overlap", "Reduce gradients while others are computed", "true"),
     flag("host_copies", "Copy samples from the host in every step", "true"),
     flag("scaling", "Play 1, 2, 4, ... GPUs, too", "true up to 16 GPUs"),
-    file("terms", "What kernels reach and frameworks cost (TOML)", "Linkwright's"),
+    file("terms", "The rates of kernels and the costs of frameworks (TOML)", "Linkwright's"),
     named(
         "shared_memory",
         "How GPUs share memory under tsm",
@@ -78,7 +78,7 @@ OF_NETWORKS = below(
     number(
         "shared_bandwidth",
         "GB/S",
-        "What each GPU reaches of that memory each way",
+        "The bandwidth of each GPU to that memory, each way",
         "32",
         kind=float,
     ),

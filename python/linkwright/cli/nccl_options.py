@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Variable:
-    """Gives a variable of NCCL.
+    """Describes a variable of NCCL.
 
     Attributes:
         values: Its values, each with what it means to the model.
@@ -114,14 +114,14 @@ BANDWIDTH_KEYS = Keys(
         number(
             "link_bandwidth",
             "GB/S",
-            "What one link between GPUs reaches in a direction",
+            "The bandwidth of one link between GPUs, in a direction",
             "the model's",
             kind=float,
         ),
         number(
             "network_bandwidth",
             "GB/S",
-            "What a server's network interfaces reach together",
+            "The bandwidth of a server's network interfaces together",
             "the model's",
             kind=float,
         ),

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and checks of what people type."""
+"""Holds options and arguments that several commands share, and checks typed words."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ MODELS = choice_names()["bandwidth_model"]
 POLICY = "Policy"
 # The heading of options on what is kept.
 STATE = "State"
-# Far more than any server has; what a machine lacks, it refuses by its own count.
+# Far more than any server has; a machine refuses others by its own count.
 MOST_GPUS = 65_535
 
 

@@ -40,7 +40,7 @@ FAILED, MISUSED, NOT_NOW, NO_VERDICT, BUSY, UNREAD = 1, 2, 3, 4, 5, 141
 
 EXIT_CODES = {
     0: "done",
-    FAILED: "what was asked for cannot be done; doctor: a cause is found",
+    FAILED: "the request cannot be met; doctor: a cause is found",
     MISUSED: "bad usage, or a file that cannot be read or written",
     NOT_NOW: "it cannot be met now: too few GPUs are free",
     NO_VERDICT: "the files allow no verdict",
@@ -64,7 +64,7 @@ GIVEN_BY = {
     ],
 }
 
-# What shows where a fault of the program's own arose.
+# This variable shows where a fault of the program's own arose.
 TRACEBACK = "LINKWRIGHT_TRACEBACK"
 
 # Python says this of bytes that are no UTF-8, where they stand for a text.
@@ -205,12 +205,12 @@ def _unforeseen(error: BaseException) -> int:
     if isinstance(error, UnicodeEncodeError) and SURROGATES in error.reason:
         # The system hands on as it is what was typed.
         return _fail(f"`{error.object[:MOST_TOLD]}` is no UTF-8; type it in UTF-8", MISUSED)
-    # A panic of the core is no Exception; what reaches this line is a mistake of ours.
+    # A panic of the core is no Exception; only mistakes of ours reach this line.
     return _fault(error)
 
 
 def _fault(error: BaseException) -> int:
-    """The last resort: what nobody foresaw is one line, too."""
+    """Tells a fault that nobody foresaw in one line, too."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
         return _fail("this is a fault of Linkwright; please report it with the lines above", FAILED)
@@ -224,7 +224,7 @@ def _fault(error: BaseException) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    # What people typed and what files hold may move a terminal's cursor.
+    # Typed words and contents of files may move a terminal's cursor.
     line = printable(" ".join(message.split("\n")))
     # An error is no remark.
     keep_quiet(False)

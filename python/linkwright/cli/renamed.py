@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["RENAMED", "now_called"]
 
-# By the words of commands, or one word for all: what was typed, and what takes its place.
+# The old option and the one in its place, by command.
 TRAIN = {
     **{
         f"--{name.replace('_', '-')}": f"--set {name}={value}"

@@ -176,7 +176,7 @@ def replay(
                 **settings.play,
             )
         except ApplicationError as error:
-            # What was typed asks for it.
+            # The typed words ask for it.
             raise typer.BadParameter(str(error)) from error
     played = replace(played, notes=(*where.told, *played.notes))
     traced.write(played.run)
@@ -188,7 +188,7 @@ def replay(
 
 
 def _check_program(trace: str, ranks: int | None, parameters: dict[str, object]) -> None:
-    """Refuses an application without ranks, and what a trace does not need.
+    """Refuses an application without ranks, and settings that a trace does not need.
 
     Raises:
         typer.BadParameter: If it is so.

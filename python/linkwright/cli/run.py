@@ -1,4 +1,4 @@
-"""`linkwright run` and `linkwright compare`: a scenario's jobs, played under its policies."""
+"""Has `linkwright run` and `linkwright compare`: a scenario's jobs, played under its policies."""
 
 from __future__ import annotations
 

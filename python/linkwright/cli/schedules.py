@@ -1,4 +1,4 @@
-"""What the commands on collectives share: their options, their plans, and how these print."""
+"""Holds what commands on collectives share: options, plans, and how these print."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ MOST_TREES = 32
 # From how many seconds on a person is told before planning starts.
 LONG_PLANNING = 10.0
 
-# What nccl-tests moves by default is float32.
+# nccl-tests moves float32 by default.
 ELEMENT = 4
 
 # As many GPUs as people still read by their ids.
@@ -428,7 +428,7 @@ def timing_fields(timing: Timing, schedule: Schedule, machine: System) -> dict[s
 
 
 def tried_fields(tried: Tried) -> dict[str, object]:
-    """What became of an algorithm as data; times in seconds."""
+    """Gives the fate of an algorithm as data; times in seconds."""
     return {
         "algorithm": tried.algorithm,
         "protocol": tried.protocol,

@@ -26,7 +26,7 @@ __all__ = [
     "value_of",
 ]
 
-# What errors of settings name as their file.
+# Errors of settings name this as their file.
 SETTINGS = "<settings>"
 # Of a value, in characters and levels; a longer one is a text.
 LONGEST_VALUE = 1_000
@@ -34,7 +34,7 @@ DEEPEST_VALUE = 32
 
 # From here on a range is said by its least alone.
 MANY = 2**32 - 1
-# What the value of an option is called, by its setting's kind.
+# The name of an option's value, by its setting's kind.
 METAVARS = {
     "file": "FILE",
     "whole": "N",
@@ -65,7 +65,7 @@ OF_OPTIONS = (
 
 @cache
 def describe(path: str) -> Setting:
-    """What the core says of a setting, by its path."""
+    """Gives the core's description of a setting, by its path."""
     return next(setting for setting in settings() if setting.path == path)
 
 
@@ -84,7 +84,7 @@ def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
 
 
 def default_of(path: str) -> Any:
-    """What stands for a setting where it is absent: a number where its text is one."""
+    """Gives the value of a setting that is absent: a number where its text is one."""
     return value_of(describe(path).absent)
 
 
@@ -115,7 +115,7 @@ def of_setting(
         text += f" ({', '.join(known)})" if ":" in text else f": {', '.join(known)}"
     default = ""
     if setting.absent and not defaults:
-        # What holds for another kind of scenario is said behind a semicolon.
+        # The text behind a semicolon is of another kind of scenario.
         default = f"  [default: {setting.absent.partition(';')[0].replace('`', '')}]"
     is_closed = setting.kind in ("name", "names")
     return typer.Option(

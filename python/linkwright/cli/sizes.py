@@ -1,4 +1,4 @@
-"""Amounts of data as people type and read them."""
+"""Reads and writes amounts of data as people type them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is given to a command instead of a file."""
+"""Reads standard input in place of a file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream, read_t
 
 __all__ = ["given_machine", "given_machine_or_fabric", "machine_of", "standard_input"]
 
-# What stands for standard input where a file is named.
+# This name stands for standard input.
 DASH = "-"
 
 
 def standard_input(most: int = LARGEST_TEXT) -> str:
-    """Gives all of standard input as text, of at most so many bytes.
+    """Gives all of standard input as text, up to a number of bytes.
 
     Raises:
         FileError: If it is closed, cannot be read, or holds more than a file may.

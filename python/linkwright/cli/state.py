@@ -252,14 +252,14 @@ def _existing(state: Path) -> Path:
 
 
 def _answer(document: dict[str, object], line: str, json: bool) -> Callable[[], None]:
-    """What prints the document as JSON, or the line."""
+    """Gives the function that prints the document as JSON, or the line."""
     if json:
         return lambda: output.print_json(document)
     return lambda: output.say(line)
 
 
 def _shown(allocator: Allocator, json: bool) -> Callable[[], None]:
-    """What prints the state."""
+    """Gives the function that prints the state."""
     if json:
         described = server.describe(allocator)
         return lambda: output.print_json(described)

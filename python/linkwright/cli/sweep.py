@@ -1,4 +1,4 @@
-"""`linkwright collective time`: what a schedule takes by the time model, over sizes."""
+"""Has `linkwright collective time`: the time of a schedule by the model, over sizes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ WIDE, NARROW = 3, 2
 
 @dataclass
 class Table:
-    """Rows of texts below their heads.
+    """Holds rows of texts below their heads.
 
     Attributes:
         columns: The heads, each of one or more lines.

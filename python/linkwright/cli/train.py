@@ -1,4 +1,4 @@
-"""`linkwright train`: what a step of training takes on a machine."""
+"""Has `linkwright train`: the time of a step of training on a machine."""
 
 from __future__ import annotations
 
