@@ -1,4 +1,4 @@
-"""Prints a network between servers for the terminal: its switches by level, its links, its parameters."""
+"""Prints a network between servers: its switches by level, its links, its parameters."""
 
 from __future__ import annotations
 

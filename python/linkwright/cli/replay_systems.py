@@ -43,7 +43,7 @@ class Settings:
 
     @staticmethod
     def of(given: Mapping[str, object]) -> Settings:
-        """Gives the settings among all keys of a scenario's `[network]`, and its tables beside that."""
+        """Gives the settings among the keys of a scenario's `[network]` and of its tables."""
         node = {OF_NODES[key]: value for key, value in given.items() if key in OF_NODES}
         play = {key: value for key, value in given.items() if key in OF_PLAYS}
         rest = {key: given[key] for key in given if key not in (*OF_NODES, *OF_PLAYS)}
