@@ -289,7 +289,7 @@ def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None
         (["stencil4d", "--ranks", 16, "--mapping", "randon"], "did you mean `random`?"),
         (["stencil4d", "--ranks", 16, "--set", "switching=cut-thru"], "did you mean `cut-thr"),
         (["stencil4d", "--ranks", 16, "--set", "packet_size=0"], "packet_size: `0` is not a size"),
-        (["stencil4d", "--ranks", 16, "--set", "latency=10"], "latency: no text"),
+        (["stencil4d", "--ranks", 16, "--set", "latency=10"], "latency: `10` is not a time"),
         (["stencil4d", "--ranks", 16, "--routing", "adaptiv"], "did you mean `adaptive`?"),
         (["stencil4d", "--ranks", 16, "--set", "arbitration=ag"], "did you mean `age`?"),
         (["stencil4d", "--ranks", 16, "--set", "bandwidth=fast"], "fast"),
