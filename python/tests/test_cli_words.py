@@ -12,7 +12,7 @@ import typer
 from commands import fails, linkwright
 from test_cli_help import COMMANDS, help_text
 
-from linkwright import algorithm_names
+from linkwright.collectives import algorithm_names
 from linkwright.cli.commands import app
 from linkwright.cli.groups import grouped
 from linkwright.cli.model_options import LISTS, OF_MODELS, OF_NETWORKS, TRAIN_KEYS

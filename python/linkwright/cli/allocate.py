@@ -8,17 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import (
-    Allocator,
-    Explanation,
-    Match,
-    Owner,
-    Pattern,
-    System,
-    choice_names,
-    pattern_names,
-    read_text,
-)
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import Explanation, Match, Owner, pattern_names
+from linkwright.scenario import choice_names, read_text
 from linkwright.cli import cluster, output, server
 from linkwright.cli.options import (
     POLICY,

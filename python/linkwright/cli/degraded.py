@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright import CollectiveError, Schedule, System, Timing
+from linkwright import System
+from linkwright.collectives import Schedule, Timing
+from linkwright.errors import CollectiveError
 from linkwright.cli.schedules import gpus_of
 
 __all__ = ["Degraded", "degraded"]

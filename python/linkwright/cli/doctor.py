@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from linkwright import collective_names, names
+from linkwright import names
+from linkwright.collectives import collective_names
 from linkwright.cli import output
 from linkwright.cli.nccl_options import Nccl
 from linkwright.cli.options import Json, NetworkName, Without, among, gpu_ids, machine_option

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
-from linkwright import (
-    System,
-    choice_doubts,
-    choice_names,
-    expect,
-    names,
-    nccl_explanation,
-    nccl_interfaces,
-    nccl_release,
-)
+from linkwright import System, expect, names
+from linkwright.collectives import choice_doubts, nccl_explanation, nccl_interfaces, nccl_release
+from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
 from linkwright.cli.degraded import degraded

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from linkwright import GpuModel, GpuSystem, choice_names, gpu_models, names
+from linkwright import GpuSystem, names
+from linkwright.gpu import GpuModel, gpu_models
+from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.keys import Key, below, flag, named, number
 from linkwright.cli.options import among, gpu_ids, machine_option
@@ -196,7 +198,7 @@ def _model(gpu: str) -> GpuModel | str:
     path = Path(gpu)
     if path.suffix != ".toml":
         return gpu
-    return GpuModel.from_toml(read_text(path), printable(gpu))
+    return GpuModel.from_text(read_text(path), printable(gpu))
 
 
 @contextmanager

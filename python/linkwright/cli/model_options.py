@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from linkwright import choice_names, models, neural_networks
+from linkwright.scenario import choice_names
+from linkwright.training import models, neural_networks
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.groups import grouped
 from linkwright.cli.keys import Keys, below, file, flag, named, number, size, text, time

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import choice_names, names
+from linkwright import names
+from linkwright.scenario import choice_names
 from linkwright.cli.keys import Keys, below, number
 from linkwright.cli.panels import JOB, Rare
 from linkwright.errors import did_you_mean

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright import applications
+from linkwright.network import applications
 from linkwright.cli import runs, traces
 from linkwright.cli.options import Json, NetworkName, RunDirectory, Timeline, machine_option
 from linkwright.cli.panels import JOB, OUTPUT, SYSTEM, Rare, described_by
@@ -156,12 +156,12 @@ def replay(
     wanted.check()
     traced = traces.Traced(trace_of, events, traces.read_only(trace_of, only))
     traced.check()
-    from linkwright.runs.cluster.play import MAPPINGS, replay_trace
+    from linkwright.runs.cluster.play import MAPPINGS, play_trace
 
     where = settings.place(machine, servers, network, sized=mapping in MAPPINGS)
     with runs.watched() as watch, of_options():
         try:
-            played = replay_trace(
+            played = play_trace(
                 trace,
                 where.system,
                 ranks=ranks,

@@ -11,7 +11,8 @@ from typing import Any
 
 import typer
 
-from linkwright import InputError, Setting, settings
+from linkwright.errors import InputError
+from linkwright.scenario import Setting, settings
 from linkwright.cli.keys import Key, Keys
 from linkwright.errors import did_you_mean
 

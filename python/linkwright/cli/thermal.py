@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from linkwright import FileError
+from linkwright.errors import FileError
 from linkwright.cli import output, runs
 from linkwright.cli.keys import Keys, number, text
 from linkwright.cli.options import Json, RunDirectory
 from linkwright.cli.panels import described_by
 from linkwright.cli.schedules import Plot
-from linkwright.runs.thermal.run import LIMIT, find_heat
+from linkwright.runs.thermal.run import LIMIT, steady_heat
 
 KEYS = Keys(
     number("cells", "N", "Cells of the interposer each way", "256", least=1, most=2048),
@@ -46,7 +46,7 @@ def thermal(
     wanted = runs.Wanted(to=to, plot=plot, json=json)
     wanted.check()
     with runs.watched() as watch, output.working("finding the temperatures"):
-        found = find_heat(
+        found = steady_heat(
             floorplan,
             **settings,
         )

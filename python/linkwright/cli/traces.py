@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from linkwright import ClusterRun, Table
+from linkwright.network import ClusterRun
+from linkwright.scenario import Table
 from linkwright.cli import output
 from linkwright.cli.keys import Keys, number, text, time
 from linkwright.cli.panels import OUTPUT, Rare
@@ -128,7 +129,7 @@ class Traced:
         return self.span.limit if self.what == "messages" else 0
 
     def keywords(self) -> dict[str, Any]:
-        """Returns keywords of `System.replay`."""
+        """Returns keywords of `System.play`."""
         kept = self.span
         if self.what == "messages":
             return {"messages_from": kept.since, "messages_until": kept.until}

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from linkwright import FileError, choice_names, load_system, train, train_model
+from linkwright import train, train_model
+from linkwright.errors import FileError
+from linkwright.network import read_system
+from linkwright.scenario import choice_names
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.kernels import Kernels, kernel_of, print_kernels
@@ -43,7 +46,7 @@ from linkwright.cli.options import (
 from linkwright.cli.panels import JOB, SYSTEM, Rare, described_by
 from linkwright.cli.schedules import Plot
 from linkwright.errors import SimulationError
-from linkwright.kernel_traces import MeasuredKernels, load_trace, name_of
+from linkwright.kernel_traces import MeasuredKernels, read_kernel_trace, name_of
 from linkwright.model_training import is_model
 from linkwright.recipes import LIBRARY, communications
 from linkwright.runs.measured import measured_sheets
@@ -239,7 +242,7 @@ def train_command(
     of_models["as"] = form
     _refuse({f"--{name.replace('_', '-')}": value for name, value in of_models.items()}, remedy)
     _refuse_settings(settings, OF_MODELS, remedy)
-    system = load_system(machine, servers, network=joined, gpus=gpus)
+    system = read_system(machine, servers, network=joined, gpus=gpus)
     with runs.watched() as watch, output.working("playing the step"):
         found = train(
             network,
@@ -270,7 +273,7 @@ def _print_trace(measured: Path | None, *, json: bool) -> None:
     if measured is None:
         raise typer.BadParameter("name a network or a model, a trace by --measured, or a --kernel.")
     with output.working("reading the trace"):
-        found = MeasuredKernels(load_trace(measured), name_of(measured))
+        found = MeasuredKernels(read_kernel_trace(measured), name_of(measured))
     if json:
         output.print_json({"headline": f"{found.headline}.", "measured": found.summary()})
         return
