@@ -15,8 +15,8 @@ import sys
 
 MACHINE = "--machine hgx-h100 --servers 128"
 RUNS = {
-    "train resnet-50 --batch 8192 --no-scaling": 5,
-    "train resnet-50 --batch 8192 --no-scaling --communication fsdp": 5,
+    "train resnet-50 --batch 8192 --set scaling=false": 5,
+    "train resnet-50 --batch 8192 --set scaling=false --communication fsdp": 5,
     "collective expect all-reduce": 5,
     "collective plan all-reduce --size 64MiB": 3,
     "collective plan all-gather --size 64MiB": 3,

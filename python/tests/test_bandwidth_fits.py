@@ -51,7 +51,7 @@ def test_a_fit_of_a_machine_is_a_bandwidth_model(tmp_path: Path) -> None:
     links = Allocator(System("dgx1-v100")).score(Pattern("ring", 3), given["gpus"]).links
     assert given["effective_bandwidth"] == pytest.approx(fit.effective_bandwidth(*links))
     log = f"0,3={MEASUREMENTS / 'dgx1-v100-gpus-0-3.nccl-tests.txt'}"
-    told = parsed("fit", "-m", "dgx1-v100", "--log", log)
+    told = parsed("fit", "-m", "dgx1-v100", "--measured", log)
     assert (told["samples"], told["terms"], told["left_out_error"]) == (1, 1, None)
 
 

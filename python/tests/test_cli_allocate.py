@@ -36,7 +36,7 @@ def test_the_decision_is_the_library_s() -> None:
 @pytest.mark.parametrize("policy", ["baseline", "topology-aware", "greedy", "preserve"])
 def test_every_policy_explains_itself(policy: str) -> None:
     words = [*ALLOCATE, "--gpus", 2, "--policy", policy, "--explain", "--limit", 3]
-    why = parsed(*words, "--insensitive", "--bandwidth-model", "published")["explanation"]
+    why = parsed(*words, "--sensitivity", "no", "--bandwidth-model", "published")["explanation"]
     assert why["rule"]
     assert 1 <= len(why["ranking"]) <= 3
     shown = linkwright(*words)
@@ -97,10 +97,10 @@ def test_busy_gpus_are_not_given() -> None:
 def test_a_pattern_may_come_from_a_file(tmp_path: Path) -> None:
     edges = tmp_path / "edges.txt"
     edges.write_text("0 1\n1 2\n", encoding="utf-8")
-    assert len(parsed(*ALLOCATE, "--gpus", 3, "--edges", edges)["gpus"]) == 3
-    assert "--gpus asks for 4" in fails(2, *ALLOCATE, "--gpus", 4, "--edges", edges)
+    assert len(parsed(*ALLOCATE, "--gpus", 3, "--pattern", edges)["gpus"]) == 3
+    assert "--gpus asks for 4" in fails(2, *ALLOCATE, "--gpus", 4, "--pattern", edges)
     edges.write_text("0 1\n1 x\n", encoding="utf-8")
-    assert f"{edges}:2:" in fails(2, *ALLOCATE, "--gpus", 3, "--edges", edges)
+    assert f"{edges}:2:" in fails(2, *ALLOCATE, "--gpus", 3, "--pattern", edges)
 
 
 def test_a_pattern_may_come_from_traffic(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_pattern_may_come_from_traffic(tmp_path: Path) -> None:
     assert f"{snapshots[0]}:" in backwards
     edges = tmp_path / "edges.txt"
     edges.write_text("0 1\n", encoding="utf-8")
-    assert "give one" in fails(2, *ALLOCATE, "--edges", edges, "--counters", *snapshots)
+    assert "give one" in fails(2, *ALLOCATE, "--pattern", edges, "--counters", *snapshots)
     assert "Say how many GPUs" in fails(2, *ALLOCATE)
 
 

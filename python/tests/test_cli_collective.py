@@ -108,7 +108,7 @@ def test_servers_are_joined_by_a_network() -> None:
     [("msccl-xml", "<algo name="), ("msccl++-json", "{"), ("dot", "digraph ")],
 )
 def test_an_export_is_printed_or_written(form: str, start: str, tmp_path: Path) -> None:
-    words = ("collective", "plan", "all-reduce", *FOUR, "--export", form)
+    words = ("collective", "plan", "all-reduce", *FOUR, "--as", form)
     printed = linkwright(*words)
     assert printed.stdout.startswith(start)
     assert ("CUDA_VISIBLE_DEVICES=1,4,5,6" in printed.stderr) == (form != "dot")
@@ -130,7 +130,7 @@ def test_an_export_is_printed_or_written(form: str, start: str, tmp_path: Path) 
 
 def test_an_export_of_ours_is_checked_and_timed_like_the_plan(tmp_path: Path) -> None:
     file = tmp_path / "ours.xml"
-    linkwright("collective", "plan", "all-reduce", *FOUR, "--export", "msccl-xml", "-o", file)
+    linkwright("collective", "plan", "all-reduce", *FOUR, "--as", "msccl-xml", "-o", file)
     data = parsed("collective", "check", file, *FOUR)
     planned = parsed("collective", "plan", "all-reduce", *FOUR)
     assert data["timing"]["time"] == planned["timing"]["time"]
@@ -140,7 +140,7 @@ def test_an_export_of_ours_is_checked_and_timed_like_the_plan(tmp_path: Path) ->
 def test_a_plan_of_msccl_plus_plus_is_checked_and_timed(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100")
-    told = parsed(*words, "--export", "msccl++-json", "-o", file)
+    told = parsed(*words, "--as", "msccl++-json", "-o", file)
     assert any("multiple of" in note for note in told["notes"])
     data = parsed("collective", "check", file, "-m", "dgx1-v100")
     sizes = data["message_sizes"]
@@ -159,11 +159,11 @@ def test_a_plan_of_msccl_plus_plus_is_checked_and_timed(tmp_path: Path) -> None:
 
 def test_shares_are_rounded_to_what_the_executor_takes() -> None:
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on", "0,1,2")
-    plan = json.loads(linkwright(*words, "--export", "msccl++-json").stdout)
+    plan = json.loads(linkwright(*words, "--as", "msccl++-json").stdout)
     assert (64 << 20) // 16 % plan["gpus"][0]["input_chunks"] == 0
     assert plan["max_message_size"] < 1 << 32
     gather = ("collective", "plan", "all-gather", *words[3:])
-    refused = linkwright(*gather, "--export", "msccl++-json").stderr
+    refused = linkwright(*gather, "--as", "msccl++-json").stderr
     assert "It refuses 67108860 bytes" in " ".join(refused.split())
 
 
@@ -189,7 +189,7 @@ def test_a_broken_algorithm_is_one_line_that_names_the_step() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_a_run_proves_its_result_and_measures(dtype: str) -> None:
-    words = ("collective", "run", "all-reduce", *FOUR, "--size", "256K", "--dtype", dtype)
+    words = ("collective", "run", "all-reduce", *FOUR, "--size", "256K", "--type", dtype)
     shown = linkwright(*words).stdout
     assert "equal to the reference" in shown or "off by rounding" in shown
     assert "a copy of as much by one thread" in shown
@@ -211,7 +211,7 @@ def test_sizes_that_do_not_divide_say_which_would() -> None:
 @pytest.mark.parametrize("collective", ["all-gather", "reduce-scatter", "all-to-all", "gather"])
 @pytest.mark.parametrize("gpus", ["0,1,2", "0,1,2,3,4", "0,1,2,3,4,5,6"])
 def test_default_sizes_are_rounded_to_what_divides(collective: str, gpus: str) -> None:
-    words = (collective, "-m", "dgx1-v100", "--gpus", gpus)
+    words = (collective, "-m", "dgx1-v100", "--on", gpus)
     count = gpus.count(",") + 1
     whole = (64 << 20) // (4 * count) * 4 * count
     planned = parsed("collective", "plan", *words)
@@ -319,7 +319,7 @@ def test_long_planning_is_announced_with_what_is_quick(monkeypatch: pytest.Monke
 
 
 def test_an_exported_plan_of_msccl_plus_plus_says_what_it_reaches() -> None:
-    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--export", "msccl++-json")
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--as", "msccl++-json")
     said = " ".join(linkwright(*words).stderr.split())
     assert "The executor runs the plan once, over the whole message" in said
     assert "pieces takes" in said
@@ -374,7 +374,7 @@ def test_a_comparison_has_a_row_for_each_algorithm_that_can(tmp_path: Path) -> N
         ("plan", "all-reduce", "-m", "dgx1-v100", "--size", "many"),
         ("plan", "all-reduce", "-m", "dgx1-v100", "--algorithm", "nope"),
         ("plan", "all-reduce", "-m", "dgx1-v100", "-o", "file"),
-        ("run", "all-reduce", "-m", "dgx1-v100", "--dtype", "bf16"),
+        ("run", "all-reduce", "-m", "dgx1-v100", "--type", "bf16"),
         ("time", "all-reduce", "-m", "dgx1-v100", "--factor", "1"),
     ],
 )
@@ -390,7 +390,7 @@ def test_bad_usage_is_one_line(words: tuple[str, ...]) -> None:
         (("check", TREE, "--servers", 2, "--network", "100Gb/s"), "give --machine"),
         (
             ("plan", "all-reduce", "-m", "dgx1-v100", "--protocol", "ll"),
-            "'--protocol': `ll` is not",
+            "'--protocol': there is no protocol `ll`",
         ),
         (
             ("time", "all-reduce", "-m", "dgx1-v100", "-b", "2M", "-e", "1M"),
@@ -474,7 +474,7 @@ def test_a_hybrid_says_that_pcie_carries_part() -> None:
 def test_a_plan_across_servers_runs() -> None:
     words = ("collective", "run", "all-reduce", "-m", "dgx1-v100", "--on", "0,1,8", "--size", 960)
     network = ("--servers", 2, "--network", "100Gb/s", "--algorithm", "three-phase")
-    shown = linkwright(*words, *network, "--dtype", "int32").stdout
+    shown = linkwright(*words, *network, "--type", "int32").stdout
     assert "on 3 ranks" in shown
     assert "equal to the reference" in shown
 
@@ -501,7 +501,7 @@ def test_an_allocation_says_what_packing_reaches() -> None:
 
 
 def test_our_own_export_reads_back() -> None:
-    words = ("collective", "plan", "broadcast", *FOUR, "--export", "msccl-xml")
+    words = ("collective", "plan", "broadcast", *FOUR, "--as", "msccl-xml")
     assert Schedule.from_msccl_xml(linkwright(*words).stdout).collective == "broadcast"
 
 
@@ -527,7 +527,7 @@ def test_switches_reduce_where_they_can_and_say_why_not_elsewhere() -> None:
     assert "on different servers" in servers
     ran = linkwright("collective", "run", *eight, "--size", "64KiB", "--algorithm", "nvls").stdout
     assert "120 steps" in ran
-    xml = ("collective", "plan", *eight, "--algorithm", "nvls", "--export", "msccl-xml")
+    xml = ("collective", "plan", *eight, "--algorithm", "nvls", "--as", "msccl-xml")
     assert "MSCCL XML has no switch-reduce-multicast" in fails(1, *xml)
     plan = json.loads(linkwright(*xml[:-1], "msccl++-json").stdout)
     assert plan["gpus"][7]["threadblocks"][15]["ops"][3]["name"] == "glres"

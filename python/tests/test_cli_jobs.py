@@ -24,7 +24,7 @@ from linkwright.scenario import (
 
 
 def test_a_mix_reads_back_as_it_was_generated(tmp_path: Path) -> None:
-    words = ["jobs", "generate", "--seed", 7, "--count", 20, "--max-gpus", 4]
+    words = ["jobs", "generate", "--seed", 7, "--count", 20, "--set", "max_gpus=4"]
     printed = linkwright(*words).stdout
     assert jobs_from_text(printed) == generate_jobs(7, 20, 4)
     file = tmp_path / "jobs.csv"
@@ -36,7 +36,7 @@ def test_a_mix_reads_back_as_it_was_generated(tmp_path: Path) -> None:
 
 def test_workloads_and_arrivals_are_as_asked_for() -> None:
     words = ["jobs", "generate", "--workload", "gmm", "--workload", "vgg-16"]
-    rows = parsed(*words, "--mean-interarrival", 30, "--count", 50)
+    rows = parsed(*words, "--set", "mean_interarrival=30", "--count", 50)
     assert {row["workload"] for row in rows} == {"gmm", "vgg-16"}
     assert rows[-1]["arrival"] > 0
 
@@ -92,19 +92,20 @@ def test_the_workloads_are_listed() -> None:
     [
         ["--count", 0],
         ["--count", 10**6 + 1],
-        ["--max-gpus", 0],
+        ["--set", "max_gpus=0"],
         ["--seed", -1],
         ["--seed", 2**64],
         ["--count", "many"],
         ["--workload", "vgg"],
-        ["--mean-interarrival", -1],
-        ["--mean-interarrival", "nan"],
-        ["--mean-interarrival", "inf"],
+        ["--set", "mean_interarrival=-1"],
+        ["--set", "mean_interarrival=nan"],
+        ["--set", "mean_interarrival=inf"],
     ],
     ids=lambda words: "=".join(map(str, words)),
 )
 def test_a_number_out_of_range_is_bad_usage(words: list[object]) -> None:
-    assert str(words[0]) in fails(2, "jobs", "generate", *words)
+    named = str(words[1]).partition("=")[0] if words[0] == "--set" else str(words[0])
+    assert named in fails(2, "jobs", "generate", *words)
 
 
 def test_a_near_miss_is_answered_with_the_name() -> None:

@@ -67,12 +67,12 @@ CASES: dict[str, list[str]] = {
     "train": ["lenet", "--gpus", "2", "--batch", "64", "--communication", "nccl,p2p"],
     "gpu list": [],
     "gpu run": [
-        *("relu", "--size", "1024", "--machine", "dgx1-v100", "--preset", "r9-nano"),
+        *("relu", "--size", "1024", "--machine", "dgx1-v100", "--gpu", "r9-nano"),
         *("--on", "0,3", "--without", "mlx5_3"),
     ],
     "gpu compare": ["relu", "--memory", "rdma", "--memory", "tsm-wt-c-rc", "--gpus", "1"],
-    "gpu litmus": ["--test", "spinning", "--memory", "tsm-wt-nc-rc", "--seeds", "3"],
-    "thermal": [str(EXAMPLES / "mgpu-tsm-package.toml"), "--cells", "8"],
+    "gpu litmus": ["spinning", "--memory", "tsm-wt-nc-rc", "--seeds", "3"],
+    "thermal": [str(EXAMPLES / "mgpu-tsm-package.toml"), "--set", "cells=8"],
     "study list": [],
     "study mapa": ["--quick"],
     "study blink": ["--quick"],
@@ -209,7 +209,7 @@ def test_the_page_knows_what_several_servers_add() -> None:
         check(json.loads(ran.stdout), "", schema(command))
 
 
-@pytest.mark.parametrize("option", ["--log", "--calibrate"])
+@pytest.mark.parametrize("option", ["--measured", "--calibrate"])
 def test_the_page_knows_what_a_log_adds(option: str, tmp_path: Path) -> None:
     log = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
     words = ["-m", "dgx1-v100", "--on", "0,3", option, str(log), "--json"]

@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
     assert "there is no format `nvidia`" in fails(
         2, "machine", "import", DGX1, "--format", "nvidia"
     )
-    assert "no link kind" in fails(2, "machine", "import", DGX1, "--nvlink", "nvlink9")
+    assert "no link kind" in fails(2, "machine", "import", DGX1, "--set", "nvlink=nvlink9")
 
 
 def test_output_into_no_directory_is_refused(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_doubtful_machine_is_warned_of_before_every_answer() -> None:
     imported = linkwright("machine", "import", CLOUD)
     assert imported.stderr.startswith("Warning:\n- The file lists 8 GPUs")
     assert read_system(CLOUD).warnings == System.from_text(imported.stdout).warnings
-    added = linkwright("machine", "import", CLOUD, "--nvlink", "nvlink3")
+    added = linkwright("machine", "import", CLOUD, "--set", "nvlink=nvlink3")
     assert not System.from_text(added.stdout).warnings
 
 

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
 MIX = ROOT / "examples" / "cluster-mix.toml"
 SMALL = ["--set", "levels=2", "--set", "leaves=4", "--set", "radix=8"]
-FOUR = [*SMALL, "--gpus-per-node", "4"]
+FOUR = [*SMALL, "--set", "gpus_per_node=4"]
 PAIR = "num_ranks 2\nrank 0 {\nsend 100000b to 1 tag 3\n}\nrank 1 {\nrecv 100000b from 0 tag 3\n}\n"
 
 LINE = """[defaults]
@@ -74,23 +74,23 @@ def test_what_people_read() -> None:
 
 
 def test_settings_reach_the_cluster() -> None:
-    slow = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--bandwidth", "x/4")
-    fast = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--bandwidth", "2x")
+    slow = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--set", "bandwidth_scale=x/4")
+    fast = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--set", "bandwidth_scale=2x")
     assert slow["makespan"] > 2 * fast["makespan"]
-    fixed = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--bandwidth", "23.8 GB/s")
+    fixed = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--set", "bandwidth=23.8 GB/s")
     assert fixed["makespan"] == fast["makespan"]
     for words in (
-        ["--nic", "rr-4"],
+        ["--set", "nic=rr-4"],
         ["--routing", "adaptive"],
         ["--fidelity", "flow"],
-        ["--packet-size", "1024 B"],
-        ["--buffer-packets", 2],
-        ["--arbitration", "age"],
+        ["--set", "packet_size=1024 B"],
+        ["--set", "buffer_packets=2"],
+        ["--set", "arbitration=age"],
         ["--mapping", "random", "--seed", 3],
         ["--set", "protocol.eager_limit='1 KiB'"],
         ["--iterations", 2],
-        ["--computation-scale", 0.1],
-        ["--parameter", "message='64 KiB'"],
+        ["--set", "computation_scale=0.1"],
+        ["--set", "parameters.message='64 KiB'"],
     ):
         assert parsed("replay", "stencil4d", "--ranks", 16, *SMALL, *words)["makespan"] > 0
     flow = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--fidelity", "flow")
@@ -114,9 +114,9 @@ ELSEWHERE = (
 @pytest.mark.parametrize(
     ("options", "least", "most", "programs"),
     [
-        ([*SMALL, "--nic", "rr"], -0.05, 0.34, ONE_GPU),
-        ([*SMALL, "--nic", "fcfs"], -0.20, 0.38, ONE_GPU),
-        ([*SMALL, "--nic", "rr-4"], -0.20, 0.38, ONE_GPU),
+        ([*SMALL, "--set", "nic=rr"], -0.05, 0.34, ONE_GPU),
+        ([*SMALL, "--set", "nic=fcfs"], -0.20, 0.38, ONE_GPU),
+        ([*SMALL, "--set", "nic=rr-4"], -0.20, 0.38, ONE_GPU),
         (FOUR, -0.22, 0.62, SEVERAL_GPUS),
         (["--network", "torus"], -0.27, 0.14, ELSEWHERE),
     ],
@@ -238,7 +238,13 @@ def test_large_sends_head_to_head_name_the_limit_that_would_help(tmp_path: Path)
     assert parsed("replay", file, *SMALL, "--set", "protocol.eager_limit=100 kB")["makespan"] > 0
     assert (
         parsed(
-            "replay", file, *SMALL, "--set", "protocol.eager_limit=100 kB", "--bandwidth", "8 GiB/s"
+            "replay",
+            file,
+            *SMALL,
+            "--set",
+            "protocol.eager_limit=100 kB",
+            "--set",
+            "bandwidth=8 GiB/s",
         )["makespan"]
         > 0
     )
@@ -277,25 +283,25 @@ def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None
         (["stencil5d"], "did you mean `stencil4d`?"),
         (["stencil4d"], "`stencil4d` needs a number of ranks"),
         (["stencil4d", "--ranks", 16, "--machine", "fat-tre"], "did you mean `fat-tree`?"),
-        (["stencil4d", "--ranks", 16, "--nic", "rrr"], "rrr"),
-        (["stencil4d", "--ranks", 16, "--nic", "rr4"], "did you mean `rr-4`?"),
-        (["stencil4d", "--ranks", 16, "--nic", "fifo"], "did you mean `fcfs`?"),
+        (["stencil4d", "--ranks", 16, "--set", "nic=rrr"], "rrr"),
+        (["stencil4d", "--ranks", 16, "--set", "nic=rr4"], "did you mean `rr-4`?"),
+        (["stencil4d", "--ranks", 16, "--set", "nic=fifo"], "did you mean `fcfs`?"),
         (["stencil4d", "--ranks", 16, "--routing", "ugal-l"], "did you mean `ugal`?"),
         (["stencil4d", "--ranks", 16, "--fidelity", "packets"], "did you mean `packet`?"),
         (["stencil4d", "--ranks", 16, "--mapping", "randon"], "did you mean `random`?"),
         (["stencil4d", "--ranks", 16, "--set", "switching=cut-thru"], "did you mean `cut-thr"),
-        (["stencil4d", "--ranks", 16, "--packet-size", "0"], "packet_size: `0` is not a size"),
-        (["stencil4d", "--ranks", 16, "--set", "latency=10"], "latency: no text"),
+        (["stencil4d", "--ranks", 16, "--set", "packet_size=0"], "packet_size: `0` is not a size"),
+        (["stencil4d", "--ranks", 16, "--set", "latency=10"], "latency: `10` is not a time"),
         (["stencil4d", "--ranks", 16, "--routing", "adaptiv"], "did you mean `adaptive`?"),
-        (["stencil4d", "--ranks", 16, "--arbitration", "ag"], "did you mean `age`?"),
-        (["stencil4d", "--ranks", 16, "--bandwidth", "fast"], "fast"),
+        (["stencil4d", "--ranks", 16, "--set", "arbitration=ag"], "did you mean `age`?"),
+        (["stencil4d", "--ranks", 16, "--set", "bandwidth=fast"], "fast"),
         (["stencil4d", "--ranks", 16, "--set", "podz=4"], "did you mean `pods`?"),
         (["stencil4d", "--ranks", 16, "--set", "pods"], "write key=value"),
         (
             ["stencil4d", "--ranks", 16, "--fidelity", "packet", "--set", "fidelity=flow"],
             "is set twice",
         ),
-        (["stencil4d", "--ranks", 16, "--parameter", "mesage=1"], "mesage"),
+        (["stencil4d", "--ranks", 16, "--set", "parameters.mesage=1"], "mesage"),
         (
             ["stencil4d", "--ranks", 16, "--mapping", "nowhere"],
             "there is neither a mapping nor a file `nowhere`",
@@ -525,7 +531,7 @@ from linkwright.cli import main
 main()
 """
     words = ["replay", "subcomm3d", "--ranks", "2048", "--iterations", "100000"]
-    words += ["--gpus-per-node", "4", "--fidelity", fidelity]
+    words += ["--set", "gpus_per_node=4", "--fidelity", fidelity]
     if command == "run":
         scenario = tmp_path / "long.toml"
         scenario.write_text(LONG.format(fidelity=fidelity), encoding="utf-8")
@@ -574,7 +580,7 @@ def test_what_a_trace_does_not_say_is_told(tmp_path: Path) -> None:
     result = linkwright("run", scenario, "--output", tmp_path / "out")
     assert "Notes:\n- measured: calls that record no message" in result.stdout
     assert "What the inputs did not say" in (tmp_path / "out" / "report.html").read_text("utf-8")
-    told = linkwright("replay", "stencil4d", "--ranks", 16, *FOUR, "--bandwidth", "100Gb/s")
+    told = linkwright("replay", "stencil4d", "--ranks", 16, *FOUR, "--set", "bandwidth=100Gb/s")
     assert "notes" not in told.stdout.lower()
 
 
@@ -623,7 +629,7 @@ def test_a_network_in_the_machines_place_is_read_with_a_note() -> None:
     [
         (["--servers", "4"], "give --machine"),
         (["--machine", "dgx1-v10"], "`dgx1-v100`"),
-        (["--machine", "dgx1-v100", "--gpus-per-node", "2"], "gpus_per_node"),
+        (["--machine", "dgx1-v100", "--set", "gpus_per_node=2"], "gpus_per_node"),
         (["--machine", "dgx1-v100", "--servers", "2", "--network", "fat-tre"], "`fat-tree`"),
         (
             [

@@ -36,13 +36,13 @@ def test_a_lone_message_takes_as_long_in_packets_as_by_flow(lone: list[Any], spe
 
 
 def test_a_small_buffer_is_noted_with_the_rate_that_it_allows(lone: list[Any]) -> None:
-    told = parsed(*lone, "--network", "400Gb/s", "--buffer-packets", 4)
+    told = parsed(*lone, "--network", "400Gb/s", "--set", "buffer_packets=4")
     # Of 18 packets that are needed; 4,096 B each, and a round trip of 1.42 us.
     [note] = [note for note in told["notes"] if note.startswith("Buffers of 4 packets")]
     assert "a link of 50.0 GB/s carry 11.5 GB/s" in note
     assert "leave out `buffer_packets`, or give 18" in note
     assert SIZE / told["makespan"] == pytest.approx(11.5e9, rel=0.03)
-    enough = parsed(*lone, "--network", "400Gb/s", "--buffer-packets", 18)
+    enough = parsed(*lone, "--network", "400Gb/s", "--set", "buffer_packets=18")
     assert not any(note.startswith("Buffers of") for note in enough["notes"])
 
 

@@ -189,7 +189,7 @@ def test_a_program_that_waits_for_its_turn_can_be_ended(file: Path, tmp_path: Pa
     os.mkfifo(edges)
     handle = os.open(file.parent, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    process = program("allocate", *at(file), "--edges", edges, "--job", "a")
+    process = program("allocate", *at(file), "--pattern", edges, "--job", "a")
     with edges.open("wb") as stream:
         stream.write(b"0 1\n")
     process.terminate()

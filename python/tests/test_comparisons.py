@@ -133,12 +133,12 @@ def test_the_workers_of_a_dask_cluster_give_the_same(
     with LocalCluster(
         processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
     ) as cluster:
-        there = parsed("compare", path, "--dask", cluster.scheduler_address)
-        seeds = parsed(*over_seeds, kept, "--dask", cluster.scheduler_address)
+        there = parsed("compare", path, "--workers", cluster.scheduler_address)
+        seeds = parsed(*over_seeds, kept, "--workers", cluster.scheduler_address)
         lines = kept.read_text("utf-8").splitlines(keepends=True)
         # As if it had been killed.
         half.write_text("".join(lines[:3]), encoding="utf-8")
-        assert parsed(*over_seeds, half, "--dask", cluster.scheduler_address) == seeds
+        assert parsed(*over_seeds, half, "--workers", cluster.scheduler_address) == seeds
     assert there == parsed("compare", path, "--workers", "1")
     with ThreadPoolExecutor(1) as pool:
         assert compare(day, seeds=2, workers=pool).summary() == seeds
@@ -207,7 +207,7 @@ def test_a_comparison_is_printed_written_and_gone_on_with(tmp_path: Path) -> Non
         (["--set", "sytem.servers=3"], "sytem: unknown key; did you mean `system`?"),
         (["--baseline", "statc"], "there is no variant `statc`; did you mean `static`?"),
         (["--policy", "greedy"], "runs programs, and no policy places them"),
-        (["--dask", "tcp://x:1", "--workers", "2"], "exclude each other"),
+        (["--workers", "tcp://x:1", "--workers", "2"], "exclude each other"),
         (["--set", "seed"], "`seed` is no setting; write key=value"),
     ],
 )

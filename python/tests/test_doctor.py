@@ -107,7 +107,7 @@ def test_a_pair_below_its_like_is_named() -> None:
 
 
 def test_the_log_of_expect_has_the_same_verdict() -> None:
-    words = ("-m", "hgx-h100", "--servers", "2", "--network", "400Gb/s", "--log", str(SLOW))
+    words = ("-m", "hgx-h100", "--servers", "2", "--network", "400Gb/s", "--measured", str(SLOW))
     ran = linkwright("collective", "expect", *words, "--json")
     assert json.loads(ran.stdout)["verdict"]["causes"][0]["cause"] == "gpudirect-off"
     assert "proof  " in linkwright("collective", "expect", *words).stdout

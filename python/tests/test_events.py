@@ -66,7 +66,7 @@ def test_a_limit_keeps_the_first_and_counts_all() -> None:
 @pytest.mark.parametrize("what", ["packets", "messages", "queues"])
 def test_the_command_says_how_many_are_left_out(what: str, tmp_path: Path) -> None:
     file = tmp_path / "events.parquet"
-    done = linkwright(*REPLAY, "--trace", what, "--events", file, "--trace-limit", "5")
+    done = linkwright(*REPLAY, "--trace", what, "--events", file, "--trace-only", "limit=5")
     assert "holds the first 5 of" in done.stderr
     assert "are left out" in done.stderr
     assert pyarrow.parquet.read_table(file).num_rows == 5
@@ -76,9 +76,9 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "events.parquet"
     assert "give both" in fails(2, *REPLAY, "--trace", "packets")
     messages = ("--trace", "messages", "--events", file)
-    assert "packets or queues" in fails(2, *REPLAY, *messages, "--trace-link", "a to b")
-    assert "which events" in fails(2, *REPLAY, "--trace-from", "1e-6")
-    assert "of --trace queues" in fails(2, *REPLAY, *messages, "--trace-window", "1e-6")
+    assert "packets or queues" in fails(2, *REPLAY, *messages, "--trace-only", "link=a to b")
+    assert "which events" in fails(2, *REPLAY, "--trace-only", "from=1e-6")
+    assert "of --trace queues" in fails(2, *REPLAY, *messages, "--trace-only", "window=1e-6")
 
 
 def test_messages_are_those_of_a_span(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_messages_are_those_of_a_span(tmp_path: Path) -> None:
     linkwright(*words, "--events", everything)
     rows = pyarrow.parquet.read_table(everything).to_pylist()
     since, until = sorted(row["sent"] for row in rows)[400:1200:799]
-    span = ("--trace-from", repr(since), "--trace-until", repr(until))
+    span = ("--trace-only", f"from={since!r},until={until!r}")
     done = linkwright(*words, "--events", some, *span)
     expected = [row for row in rows if since <= row["sent"] <= until]
     assert pyarrow.parquet.read_table(some).to_pylist() == expected
@@ -110,7 +110,7 @@ def test_accesses_are_those_that_caches_answer(tmp_path: Path) -> None:
     assert all(row["hops"] == 0 for row in rows if row["level"] in ("L1", "L2"))
     file = tmp_path / "accesses.parquet"
     words = ("gpu", "run", "relu", "--size", "4096", "--gpus", "2")
-    done = linkwright(*words, "--trace", "accesses", "--events", file, "--trace-limit", "7")
+    done = linkwright(*words, "--trace", "accesses", "--events", file, "--trace-only", "limit=7")
     assert "holds the first 7 of" in done.stderr
     assert pyarrow.parquet.read_table(file).num_rows == 7
 

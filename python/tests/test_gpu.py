@@ -65,8 +65,8 @@ def test_buffers_lie_in_another_gpu_s_memory_where_they_are_asked_to() -> None:
     with pytest.raises(SimulationError, match="no buffer `inptu`; did you mean `input`"):
         GpuSystem(gpus=2, distribution="first", remote=["inptu"]).play("relu", 1024)
     result = linkwright(
-        *("gpu", "run", "relu", "--size", "4096", "--gpus", "2", "--distribution", "first"),
-        *("--remote", "input,output", "--json"),
+        *("gpu", "run", "relu", "--size", "4096", "--gpus", "2", "--set", "distribution=first"),
+        *("--set", "remote=input,output", "--json"),
     )
     assert result.exit_code == 0, result.output
     fields = json.loads(result.stdout)
@@ -234,7 +234,7 @@ def test_a_wrong_answer_is_a_fact_in_python_and_an_error_in_the_shell() -> None:
 def test_a_comparison_says_where_answers_are_wrong_or_never_come() -> None:
     kinds = ("rdma", "tsm-wt-nc-rc", "tsm-wt-c-rc")
     options = [word for kind in kinds for word in ("--memory", kind)]
-    result = linkwright("gpu", "compare", "message", *options, "--limit", "0.001", "--json")
+    result = linkwright("gpu", "compare", "message", *options, "--set", "limit=0.001", "--json")
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)
     assert [row["correct"] for row in rows] == [False, None, True]
@@ -259,7 +259,7 @@ def test_litmus_tests_tell_memory_systems_apart() -> None:
 
 
 def test_the_shell_says_which_seed_went_wrong_first() -> None:
-    line = ["--test", "message-passing-leased", "--memory", "rdma", "--seeds", "16"]
+    line = ["message-passing-leased", "--memory", "rdma", "--seeds", "16"]
     result = linkwright("gpu", "litmus", *line)
     assert result.exit_code == 0, result.output
     cold = next(text for text in result.stdout.splitlines() if " cold " in text)
@@ -464,7 +464,7 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
     file.write_text(text.replace("bank = 20", "bank = 40"))
     slow = GpuSystem(GpuModel.from_text(file.read_text()))
     assert slow.play("fir", 4096).time > GpuSystem().play("fir", 4096).time
-    result = linkwright("gpu", "run", "relu", "--size", "64", "--preset", str(file))
+    result = linkwright("gpu", "run", "relu", "--size", "64", "--gpu", str(file))
     assert result.exit_code == 0, result.output
     assert "(mine)" in result.stdout
 

@@ -17,7 +17,7 @@ from linkwright.errors import AllocationError, MachineError, SimulationError
 from linkwright.network import read_system
 from linkwright.specification import chart_specification
 
-DGX1 = ("--machine", "dgx1-v100", "--preset", "r9-nano")
+DGX1 = ("--machine", "dgx1-v100", "--gpu", "r9-nano")
 SMALL = ("gpu", "run", "mt", "--size", "128")
 
 
@@ -80,7 +80,7 @@ def test_links_decide_how_long_a_kernel_takes() -> None:
 
 def test_memory_systems_that_share_memory_are_left_out_of_a_comparison() -> None:
     result = linkwright(
-        *("gpu", "compare", "relu", "--machine", "hgx-h100", "--preset", "r9-nano", "--gpus", "2")
+        *("gpu", "compare", "relu", "--machine", "hgx-h100", "--gpu", "r9-nano", "--gpus", "2")
     )
     assert result.exit_code == 0, result.stderr
     for memory in ("rdma", "hmg", "g-tsc", "zero-copy", "unified"):
@@ -106,50 +106,50 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
             "the file of `v100-sxm2-16gb` has no [hierarchy]; give a preset that has a [hierarchy]",
         ),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,9",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,9",
             "there is no GPU 9; use GPUs 0 to 7",
         ),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,0",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,0",
             "`GPU0` is named twice; name it once",
         ),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,1 --without GPU1",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,1 --without GPU1",
             "`GPU1` is absent; leave it out of `on`",
         ),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --gpus 9",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --gpus 9",
             "`dgx1-v100` has 8 GPUs, and 9 are asked for; take 1 to 8",
         ),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --without GPU0-GPU5",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --without GPU0-GPU5",
             "no link joins `GPU0` and `GPU5`; use a link of `GPU0`: they lead to GPU3, GPU4, "
             "GPU1, "
             "GPU2, "
             "PCIE0",
         ),
         (
-            "gpu compare mt --machine dgx1-v100 --preset r9-nano --without mlx5_9",
+            "gpu compare mt --machine dgx1-v100 --gpu r9-nano --without mlx5_9",
             "there is no part `mlx5_9`; did you mean `mlx5_0`?",
         ),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --without node1/GPU0",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --without node1/GPU0",
             "there is no server `node1`; there is node0",
         ),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --memory tsm-wt-c-rc",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --memory tsm-wt-c-rc",
             "`tsm-wt-c-rc` needs a memory that GPUs share, but the machine's links lead to "
             "none; use "
             "rdma, hmg, g-tsc, zero-copy, unified",
         ),
         (
-            "gpu run mt --machine mgpu-tsm --memory tsm-wt-c-rc --shared-bandwidth 64",
+            "gpu run mt --machine mgpu-tsm --memory tsm-wt-c-rc --set shared_bandwidth=64",
             "--shared-bandwidth changes nothing: the links of mgpu-tsm say how fast",
         ),
         ("gpu run mt --on 0,1", "--on is of a machine; give --machine, too."),
         ("gpu run mt --without GPU0", "--without is of a machine; give --machine, too."),
         (
-            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,1 --gpus 2",
+            "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,1 --gpus 2",
             "--on names the GPUs, and --gpus counts them; give one.",
         ),
     ],
@@ -231,7 +231,7 @@ def test_the_dissertation_s_systems_are_machines(machine: str, benchmark: str, m
         return
     assert result.exit_code == 0, result.stderr
     # The answer is the same, but that it names the machine.
-    own = linkwright(*words, "--preset", "r9-nano", "--gpus", "4").stdout
+    own = linkwright(*words, "--gpu", "r9-nano", "--gpus", "4").stdout
     named = f'"machine": "{machine}",\n  "on": [\n    0,\n    1,\n    2,\n    3\n  ],'
     assert result.stdout.replace(named, '"machine": null,\n  "on": [],') == own
 

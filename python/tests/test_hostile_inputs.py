@@ -86,7 +86,7 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "trace": lambda file: ["replay", file],
     "schedule": lambda file: ["collective", "check", file],
     "state": lambda file: ["state", "show", "-m", "dgx1-v100", "--state", file],
-    "edges": lambda file: ["allocate", "-m", "dgx1-v100", "--edges", file],
+    "edges": lambda file: ["allocate", "-m", "dgx1-v100", "--pattern", file],
     "mapping": lambda file: ["replay", "kripke", "--ranks", "8", "--mapping", file],
     "train": lambda file: ["train", file],
     "measured": lambda file: ["train", "alexnet", "--measured", file],
@@ -253,7 +253,7 @@ def test_jobs_beyond_counting_are_refused() -> None:
     ["[" * 2_000, "{a=" * 300, ".".join("1" * 400), "9" * 5_000, "{" + "a." * 60_000 + "a=1}"],
 )
 def test_a_parameter_brings_no_traceback(value: str, tmp_path: Path) -> None:
-    words = ("replay", "kripke", "--ranks", "8", "--parameter", f"message={value}")
+    words = ("replay", "kripke", "--ranks", "8", "--set", f"parameters.message={value}")
     code, said, _ = run(tmp_path, *words)
     assert code in (1, 2)
     assert len(said.splitlines()) == 1

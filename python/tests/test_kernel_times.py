@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from commands import fails, linkwright, parsed
-from linkwright.gpu import gpu_models
 from test_cli_json import check, schema
 
 from linkwright.errors import InputError, MachineError, SimulationError
+from linkwright.gpu import gpu_models
 from linkwright.scenario import choice_names
 from linkwright.training import kernel_fields, kernel_time_terms, kernel_times
 
@@ -28,7 +28,7 @@ def seconds(kernel: str, *shapes: str, gpu: str = "h100", precision: str = "bf16
 @pytest.mark.parametrize("kernel", SHAPES)
 def test_the_command_says_what_python_says(kernel: str) -> None:
     shape = SHAPES[kernel]
-    words = ("train", "--kernel", kernel, "--shape", shape, "--gpu", "h200")
+    words = ("train", "--kernel", f"{kernel}:{shape}", "--gpu", "h200")
     found = parsed(*words)
     check(found, "", schema("train of kernels alone"))
     assert found["gpu"] == "h200-sxm5-141gb"
@@ -76,10 +76,9 @@ def test_what_is_no_kernel_is_refused_with_what_works() -> None:
     ("words", "told"),
     [
         ("--kernel gemm --gpu h100", "which shape"),
-        ("--kernel gemm --shape 8x8x8", "which GPU"),
-        ("--kernel gemm --shape 8x8 --gpu h100", "m x n x k"),
-        ("lenet --kernel gemm --shape 8x8x8 --gpu h100", "leave it out"),
-        ("lenet --shape 8x8x8", "--kernel"),
+        ("--kernel gemm:8x8x8", "which GPU"),
+        ("--kernel gemm:8x8 --gpu h100", "m x n x k"),
+        ("lenet --kernel gemm:8x8x8 --gpu h100", "leave it out"),
     ],
 )
 def test_mistakes_on_the_command_line_take_one_line(words: str, told: str) -> None:

@@ -104,7 +104,7 @@ def test_the_command_ranks_explains_and_prints_flags() -> None:
     )
     assert len(found["layouts"]) == 10
     check(found, "", schema("train of a language model"))
-    flags = linkwright("train", *words, "--flags", "megatron")
+    flags = linkwright("train", *words, "--as", "megatron")
     lines = flags.stdout.splitlines()
     assert "--global-batch-size 8" in lines
     assert all(line.startswith("--") for line in lines)
@@ -112,7 +112,7 @@ def test_the_command_ranks_explains_and_prints_flags() -> None:
 
 def test_flags_say_what_a_framework_cannot_do() -> None:
     words = ["llama-3.2-1b", "-m", "hgx-h100", "--layout", "dp=4,tp=2", "--zero", "1"]
-    ran = linkwright("train", *words, "--sequence-parallel", "--flags", "torchtitan")
+    ran = linkwright("train", *words, "--set", "sequence_parallel=true", "--as", "torchtitan")
     assert "--parallelism.tensor_parallel_degree 2" in ran.stdout
     assert "left out: torchtitan divides gradients wherever it divides state" in ran.stderr
     run = train_model("llama-3.2-1b", layout="dp=4,tp=2", zero=1, sequence_parallel=True)

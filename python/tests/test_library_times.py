@@ -34,7 +34,7 @@ def test_a_thousand_gpus_and_more_are_timed_without_a_plan() -> None:
     )
     assert (len(data["gpus"]), data["algorithm"]) == (1032, "nccl-ring")
     expected = parsed(
-        *("collective", "expect", *MANY, "--algorithm", "ring"),
+        *("collective", "expect", *MANY, "--env", "NCCL_ALGO=ring"),
         *("--min-bytes", "64MiB", "--max-bytes", "64MiB"),
     )
     [row], [of_expect] = data["sweep"], expected["sweep"]

@@ -286,7 +286,10 @@ def test_a_decision_on_sixty_four_servers_takes_less_than_five_milliseconds() ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--edges", "{edges}", "--sensitivity", "measured"], "nothing says how long it computes"),
+        (
+            ["--pattern", "{edges}", "--sensitivity", "measured"],
+            "nothing says how long it computes",
+        ),
         (
             ["-k", 16, "--program", "lenet", "--sensitivity", "measured"],
             "--sensitivity looks at one server of 8 GPUs, and the job asks for 16; leave it out",

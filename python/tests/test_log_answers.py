@@ -27,7 +27,15 @@ def words(text: str) -> str:
 
 def told(name: str | Path, machine: str, collective: str = "all-reduce", *more: object) -> Any:
     ran = linkwright(
-        "collective", "expect", collective, "-m", machine, "--log", LOGS / name, *more, "--json"
+        "collective",
+        "expect",
+        collective,
+        "-m",
+        machine,
+        "--measured",
+        LOGS / name,
+        *more,
+        "--json",
     )
     assert ran.exit_code == 0, ran.output
     return json.loads(ran.stdout)
@@ -180,7 +188,7 @@ def test_two_servers_whose_switches_reduce_have_a_verdict() -> None:
     [only] = of_two(
         log_of(2, H100, 480.0, "a:1:1 [0] NCCL INFO NCCL_ALGO set by environment to NVLSTree")
     ).findings
-    assert only.option == "--algorithm nvls-tree"
+    assert only.option == "--env NCCL_ALGO=nvls-tree"
     for other in (found, of_two(log_of(2, A100, 900.0), "dgx-a100", "200Gb/s")):
         assert "carries more" not in other.meaning
 
@@ -196,7 +204,7 @@ def test_the_transport_that_the_log_names_is_named() -> None:
     assert "its width" not in found.meaning
     [finding] = found.findings
     assert finding.option is not None
-    assert "--network-bandwidth" in finding.option
+    assert "network_bandwidth" in finding.option
     # A lone host has no network to exchange over, though NCCL names one.
     own = compare_log(
         NcclTestsLog.from_text(log_of(1, A100, 58.0, *lines)), System("dgx-a100"), ALL, "all-reduce"
@@ -206,24 +214,24 @@ def test_the_transport_that_the_log_names_is_named() -> None:
     [finding] = compare_log(
         NcclTestsLog.from_text(log_of(1, A100, 20.0, shared)), System("dgx-a100"), ALL, "all-reduce"
     ).findings
-    assert finding.option == "--no-p2p"
+    assert finding.option == "--env NCCL_P2P_DISABLE=1"
 
 
 @pytest.mark.parametrize(
     ("lines", "options", "option"),
     [
-        (["NCCL_P2P_DISABLE set by environment to 1"], {}, "--no-p2p"),
+        (["NCCL_P2P_DISABLE set by environment to 1"], {}, "--env NCCL_P2P_DISABLE=1"),
         (["NCCL_P2P_DISABLE set by environment to 1"], {"p2p": False}, None),
-        (["NCCL_NVLS_ENABLE set by environment to 0"], {}, "--no-nvls"),
+        (["NCCL_NVLS_ENABLE set by environment to 0"], {}, "--env NCCL_NVLS_ENABLE=0"),
         (["NCCL_NVLS_ENABLE set by environment to 0"], {"nvls": False}, None),
-        (["NCCL_ALGO set by environment to Ring"], {}, "--algorithm ring"),
+        (["NCCL_ALGO set by environment to Ring"], {}, "--env NCCL_ALGO=ring"),
         (["NCCL_ALGO set by environment to Tree"], {"algorithm": "tree"}, None),
-        (["NCCL_PROTO set by environment to LL128"], {}, "--protocol LL128"),
+        (["NCCL_PROTO set by environment to LL128"], {}, "--env NCCL_PROTO=LL128"),
         (["NCCL version 2.20.5+cuda12.4"], {"nccl": "2.30"}, "--nccl 2.20.5"),
         (["NCCL version 2.20.5+cuda12.4"], {}, None),
         ([], {"processes": "one"}, "--processes each"),
         ([], {"numbers": "half"}, "--type float"),
-        ([], {"operation": "max"}, "--operation sum"),
+        ([], {"operation": "max"}, "--reduction sum"),
         ([], {"numbers": "float", "operation": "sum"}, None),
         (["NCCL_DEBUG set by environment to INFO"], {}, None),
     ],
@@ -271,17 +279,19 @@ def test_hosts_and_gpus_are_those_that_were_asked_about() -> None:
 def test_what_the_log_states_is_printed_before_the_answer(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text(log_of(1, A100, 20.0, "+ mpirun -x NCCL_P2P_DISABLE=1 all_reduce_perf"))
-    ran = linkwright("collective", "expect", "all-reduce", "-m", "dgx-a100", "--log", path)
-    assert ran.stdout.startswith("a.log:11: The log sets NCCL_P2P_DISABLE=1; ask with --no-p2p.")
+    ran = linkwright("collective", "expect", "all-reduce", "-m", "dgx-a100", "--measured", path)
+    assert ran.stdout.startswith(
+        "a.log:11: The log sets NCCL_P2P_DISABLE=1; ask with --env NCCL_P2P_DISABLE=1."
+    )
     [finding] = told(path, "dgx-a100")["findings"]
     assert (finding["line"], finding["means"]) == (11, "asked-otherwise")
-    assert (finding["option"], finding["text"][:8]) == ("--no-p2p", "The log ")
+    assert (finding["option"], finding["text"][:8]) == ("--env NCCL_P2P_DISABLE=1", "The log ")
     target = tmp_path / "x.toml"
     ran = linkwright(*CALIBRATE, path, "-o", target)
     assert ran.exit_code != 0
-    assert "ask with --no-p2p" in words(ran.stderr)
+    assert "ask with --env NCCL_P2P_DISABLE=1" in words(ran.stderr)
     assert not target.exists()
-    assert linkwright(*CALIBRATE, path, "-o", target, "--no-p2p").exit_code == 0
+    assert linkwright(*CALIBRATE, path, "-o", target, "--env", "NCCL_P2P_DISABLE=1").exit_code == 0
 
 
 def test_the_log_of_an_example_is_as_it_was() -> None:

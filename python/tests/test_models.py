@@ -307,7 +307,7 @@ def test_every_model_has_memory_on_many_gpus() -> None:
 def test_the_shell_says_the_same(tmp_path: Path) -> None:
     said = linkwright(
         "train", "llama-3.1-8b", "--machine", "hgx-h100", "--layout", "fsdp=8", "--batch", "16",
-        "--recompute", "selective-op", "--gpu-memory", "96GiB", "--json",
+        "--recompute", "selective-op", "--set", "gpu_memory=96GiB", "--json",
     )  # fmt: skip
     run = train_model("llama-3.1-8b", **TITAN)
     assert json.loads(said.stdout)["time"] == run.time
@@ -319,7 +319,7 @@ def test_the_shell_says_the_same(tmp_path: Path) -> None:
     assert json.loads(short.stdout)["layout"] == "fsdp=8"
     for options, told in (
         (["lenet", "--layout", "dp=8"], "--layout changes nothing here"),
-        (["llama-3.1-8b", "--size", "3"], "--size changes nothing here"),
+        (["llama-3.1-8b", "--set", "size=3"], "--set size changes nothing here"),
         (["llama-3.1-8b", "--communication", "p2p"], "`p2p` is no layout"),
     ):
         refused = linkwright("train", *options)

@@ -105,20 +105,28 @@ def test_without_peers_all_goes_over_the_host_but_what_switches_reduce() -> None
 
 def test_what_a_machine_cannot_have_says_what_would_work() -> None:
     for machine, options, words in [
-        ("dgx1-v100", ["--algorithm", "nvls"], "there is ring, tree"),
-        ("4x-l40s-pcie", ["--protocol", "LL128"], "there is LL, Simple"),
-        ("hgx-h100", ["--algorithm", "nvls", "--no-nvls"], "NVLS is switched off"),
-        ("hgx-h100", ["--algorithm", "collnet"], "ring, tree, nvls"),
+        ("dgx1-v100", ["--env", "NCCL_ALGO=nvls"], "there is ring, tree"),
+        ("4x-l40s-pcie", ["--env", "NCCL_PROTO=LL128"], "there is LL, Simple"),
         (
             "hgx-h100",
-            ["--algorithm", "nvls", "--type", "int8"],
+            ["--env", "NCCL_ALGO=nvls", "--env", "NCCL_NVLS_ENABLE=0"],
+            "NVLS is switched off",
+        ),
+        ("hgx-h100", ["--env", "NCCL_ALGO=collnet"], "ring, tree, nvls"),
+        (
+            "hgx-h100",
+            ["--env", "NCCL_ALGO=nvls", "--type", "int8"],
             "switches do not reduce int8 by sum",
         ),
-        ("hgx-h100", ["--algorithm", "nvls", "--operation", "avg"], "do not reduce float by avg"),
+        (
+            "hgx-h100",
+            ["--env", "NCCL_ALGO=nvls", "--reduction", "avg"],
+            "do not reduce float by avg",
+        ),
         ("hgx-h100", ["--type", "int9"], "int8"),
-        ("hgx-h100", ["--operation", "mean"], "mulsum"),
+        ("hgx-h100", ["--reduction", "mean"], "mulsum"),
         ("hgx-h100", ["--nccl", "two"], "names no version of NCCL"),
-        ("hgx-h100", ["--link-bandwidth", "0"], "not above 0"),
+        ("hgx-h100", ["--set", "link_bandwidth=0"], "not above 0"),
     ]:
         ran = linkwright("collective", "expect", "all-reduce", "-m", machine, *options)
         assert ran.exit_code != 0
@@ -139,7 +147,7 @@ def test_a_log_says_the_version_unless_it_is_told() -> None:
     machine = System("dgx1-v100")
     named = version_of(log, machine, [0, 3])
     words = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
-    words += ["--log", str(LOG), "--json"]
+    words += ["--measured", str(LOG), "--json"]
     of_log = json.loads(linkwright(*words).stdout)
     assert of_log["nccl"] == nccl_release(machine, [0, 3], nccl=named)[0]
     told = json.loads(linkwright(*words, "--nccl", "2.10.3").stdout)
@@ -202,7 +210,7 @@ def test_parallel_trees_are_chosen_planned_and_said_not_to_run() -> None:
 @pytest.mark.parametrize("algorithm", ["tree", "nvls-tree"])
 def test_trees_of_thousands_of_gpus_cost_a_level_more_for_twice_the_servers(algorithm: str) -> None:
     def times(servers: int) -> list[float]:
-        of_servers = ("--servers", str(servers), "--algorithm", algorithm)
+        of_servers = ("--servers", str(servers), "--env", f"NCCL_ALGO={algorithm}")
         sizes = ("-b", "64KiB", "-e", "16MiB", "-f", "256")
         told = linkwright(
             "collective", "expect", "all-reduce", "-m", "hgx-h100", *of_servers, *sizes, "--json"

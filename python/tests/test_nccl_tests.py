@@ -82,10 +82,10 @@ def test_another_collective_or_other_gpus_are_refused() -> None:
 
 def test_the_command_says_what_the_difference_means() -> None:
     arguments = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
-    ran = linkwright(*arguments, "--log", EXAMPLE)
+    ran = linkwright(*arguments, "--measured", EXAMPLE)
     assert ran.exit_code == 0, ran.output
     assert "measured" in ran.stdout
-    told = json.loads(linkwright(*arguments, "--log", EXAMPLE, "--json").stdout)
+    told = json.loads(linkwright(*arguments, "--measured", EXAMPLE, "--json").stdout)
     assert told["meaning"] in " ".join(ran.stdout.split())
     assert {"measured_time", "expected_time", "ratio"} <= told["sweep"][0].keys()
 
@@ -93,7 +93,7 @@ def test_the_command_says_what_the_difference_means() -> None:
 def test_a_log_that_does_not_say_its_collective_needs_one(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text(f"{HEADING}\n8 2 float sum -1 10.0 0.0 0.0 0\n")
-    ran = linkwright("collective", "expect", "-m", "dgx1-v100", "--log", path)
+    ran = linkwright("collective", "expect", "-m", "dgx1-v100", "--measured", path)
     assert ran.exit_code == 2
     assert "does not say which collective" in " ".join(ran.stderr.split())
     path.write_text("no log")
@@ -156,8 +156,8 @@ def test_a_log_that_is_no_guide_is_refused_and_nothing_is_written(
 
 def test_options_that_a_calibration_cannot_have_are_refused() -> None:
     for options in (
-        ["--calibrate", EXAMPLE, "--link-bandwidth", "20"],
-        ["--calibrate", EXAMPLE, "--log", EXAMPLE],
+        ["--calibrate", EXAMPLE, "--set", "link_bandwidth=20"],
+        ["--calibrate", EXAMPLE, "--measured", EXAMPLE],
         ["-o", "own.toml"],
     ):
         assert linkwright(*CALIBRATE, *options).exit_code == 2

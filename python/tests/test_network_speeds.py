@@ -211,7 +211,7 @@ def test_a_question_that_no_network_decides_is_told_so(tmp_path: Path) -> None:
         assert any(UNUSED in note for note in document["notes"])
     for words in (("--servers", 2), ()):
         assert UNUSED not in linkwright("collective", "expect", *ALL_REDUCE, *EIGHT, *words).output
-    step = ("train", "lenet", "-m", "hgx-h100", "--batch", 64, "--no-scaling")
+    step = ("train", "lenet", "-m", "hgx-h100", "--batch", 64, "--set", "scaling=false")
     assert UNUSED in linkwright(*step, "--gpus", 8, "--network", "800Gb/s").output
     assert UNUSED not in linkwright(*step, "--gpus", 16).output
     goal = tmp_path / "ping.goal"

@@ -18,10 +18,10 @@ from threading import Thread
 
 import pytest
 from commands import SCENARIO, linkwright, program
-from linkwright.gpu import read_floorplan
 
 from linkwright import System, compare
 from linkwright.errors import FileError, InputError
+from linkwright.gpu import read_floorplan
 from linkwright.network import Program, play_trace, read_fabric, read_program, read_system
 from linkwright.scenario import ScenarioRun, play_mix
 
@@ -89,7 +89,7 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["machine", "show", "dgx1-v100", "--servers", "4", "--network", "{}"], NETWORK),
     (["machine", "import", "{}"], MACHINE),
     (["allocate", "-m", "{}", *RUN], MACHINE),
-    (["allocate", "-m", "dgx1-v100", "--edges", "{}"], "0 1\n"),
+    (["allocate", "-m", "dgx1-v100", "--pattern", "{}"], "0 1\n"),
     (["allocate", "-m", "dgx1-v100", "--program", "{}"], GOAL),
     (["collective", "plan", "-m", "{}", *PAIR], MACHINE),
     (["collective", "run", "-m", "{}", *PAIR, "--size", "1KiB"], MACHINE),
@@ -99,7 +99,7 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["collective", "check", "{}"], example("collectives/tree-all-reduce-4.xml")),
     (["collective", "doctor", "{}"], example("logs/healthy.log")),
     (
-        ["collective", "expect", "-m", "dgx1-v100", "--log", "{}", *PAIR],
+        ["collective", "expect", "-m", "dgx1-v100", "--measured", "{}", *PAIR],
         example("measurements/dgx1-v100-gpus-0-3.nccl-tests.txt"),
     ),
     (["replay", "{}"], GOAL),
@@ -117,7 +117,7 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["train", "lenet", "-m", "{}", *RUN], MACHINE),
     (["train", "lenet", "--measured", "{}", *RUN], "layer,forward,backward\nconv1,1ms,2ms\n"),
     (["gpu", "run", "{}", "--memory", "tsm-wt-c-rc"], example("kernels/message.kernel")),
-    (["thermal", "{}", "--cells", "4"], example("mgpu-tsm-package.toml")),
+    (["thermal", "{}", "--set", "cells=4"], example("mgpu-tsm-package.toml")),
 ]
 
 

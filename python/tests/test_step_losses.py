@@ -119,8 +119,15 @@ def test_checkpoints_are_asked_for_whole() -> None:
 
 def test_the_command_tells_losses() -> None:
     words = ["llama-3.2-1b", "-m", "hgx-h100", "--layout", "fsdp=8", "--recompute", "full"]
-    words += ["--measured-step", "0.3", "--failures-every", "3h", "--checkpoint-time", "30s"]
-    ran = linkwright("train", *words, "--restart-time", "10min")
+    words += [
+        "--set",
+        "measured_step=0.3",
+        "--set",
+        "failures_every=3h",
+        "--set",
+        "checkpoint_time=30s",
+    ]
+    ran = linkwright("train", *words, "--set", "restart_time=10min")
     assert ran.exit_code == 0, ran.output
     for told in ("variation", "unexplained", "measured", "checkpoints and restarts", "every 3h"):
         assert told in ran.stdout

@@ -27,14 +27,14 @@ def test_amd_smi_shows_a_mesh_whose_gpus_have_addresses() -> None:
     assert [gpu["pci_address"] for gpu in gpus][::7] == ["0000:0b:00.0", "0000:cb:00.0"]
     assert System.from_text(AMD_SMI.read_text(), format="amd-smi").gpu_count == 8
     assert "GPU7 XGMI1" in linkwright("machine", "show", AMD_SMI).stdout
-    assert parsed("machine", "import", AMD_SMI, "--xgmi-links", 2)["name"] == "xgmi-mesh"
+    assert parsed("machine", "import", AMD_SMI, "--set", "xgmi_links=2")["name"] == "xgmi-mesh"
 
 
 def test_a_slow_uplink_is_warned_of_until_it_is_stated(tmp_path: Path) -> None:
     shown = linkwright("machine", "show", SLOW_UPLINK)
     assert shown.stdout.startswith("Warning:\n- The PCIe uplink of PCIeSwitch0, PCIeSwitch1")
     stated = tmp_path / "stated.toml"
-    linkwright("machine", "import", SLOW_UPLINK, "--pcie", "pcie5", "-o", stated)
+    linkwright("machine", "import", SLOW_UPLINK, "--set", "pcie=pcie5", "-o", stated)
     assert read_system(stated).warnings == []
     links = read_system(stated).links()
     assert {link["kind"] for link in links if link["a"].startswith("PCIeSwitch")} == {"pcie5"}

@@ -37,12 +37,12 @@ READ: dict[str, list[str]] = {
     "collective tune": ["--on", "0,8"],
     "collective all-to-allv": ["bytes.csv", "--on", "0,8"],
     "replay": ["laghos", "--ranks", "8"],
-    "train": ["lenet", "--no-scaling"],
+    "train": ["lenet", "--set", "scaling=false"],
     "fit": ["--size", "1MiB"],
     "compare": ["scenario.toml"],
-    "gpu run": ["relu", "--size", "64", "--preset", "r9-nano"],
-    "gpu compare": ["relu", "--memory", "rdma", "--preset", "r9-nano"],
-    "gpu litmus": ["--test", "spinning", "--preset", "r9-nano"],
+    "gpu run": ["relu", "--size", "64", "--gpu", "r9-nano"],
+    "gpu compare": ["relu", "--memory", "rdma", "--gpu", "r9-nano"],
+    "gpu litmus": ["spinning", "--gpu", "r9-nano"],
 }
 # A command that looks at one server or one GPU in principle refuses several, with a remedy.
 REFUSED = {

@@ -133,27 +133,37 @@ def test_a_run_is_written_whole(tmp_path: Path) -> None:
 
 def test_the_shell_tells_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "map.png"
-    result = run("thermal", EXAMPLE, "--cells", 24, "--plot", picture)
+    result = run("thermal", EXAMPLE, "--set", "cells=24", "--plot", picture)
     assert result.exit_code == 0, result.output
     assert "At most 99." in result.stdout
     assert "the 100 °C that are borne" in result.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
-    result = run("thermal", EXAMPLE, "--cells", 24, "--target", 88.6, "--limit", 85, "--json")
+    result = run(
+        "thermal",
+        EXAMPLE,
+        "--set",
+        "cells=24",
+        "--set",
+        "target=88.6",
+        "--set",
+        "limit=85",
+        "--json",
+    )
     fields = json.loads(result.stdout)
     assert fields["maximum"] == pytest.approx(88.6, abs=1e-4)
     assert fields["sink"]["resistance"] == pytest.approx(0.0043, abs=2e-4)
     assert fields["within_limit"] is False
-    wide = run("thermal", EXAMPLE, "--cells", 12, "--layer", "sink", "--plot", picture)
+    wide = run("thermal", EXAMPLE, "--set", "cells=12", "--set", "layer=sink", "--plot", picture)
     assert wide.exit_code == 0, wide.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--sink", "0.1", "--target", "80"), "leave one out"),
-        (("--sink", "0"), "a sink's resistance (K/W) cannot be 0"),
-        (("--cells", "0"), "0 is not from 1 to 2,048"),
-        (("--layer", "chip"), "did you mean `chips`"),
+        (("--set", "sink=0.1", "--set", "target=80"), "leave one out"),
+        (("--set", "sink=0"), "a sink's resistance (K/W) cannot be 0"),
+        (("--set", "cells=0"), "0 is not from 1 to 2,048"),
+        (("--set", "layer=chip"), "did you mean `chips`"),
         (("--plot", "map.gif"), ".png"),
     ],
 )

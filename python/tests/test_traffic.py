@@ -18,19 +18,19 @@ RING = ("--network", "torus", "--set", "dimensions=[8]")
 
 def test_a_tornado_on_a_ring_of_eight_passes_a_third_by_age_and_less_in_turn() -> None:
     def accepted(*more: str) -> float:
-        found = parsed("traffic", "tornado", *RING, "--load", "1", "--window", "500", *more)
+        found = parsed("traffic", "tornado", *RING, "--load", "1", "--set", "window=500", *more)
         share: float = found["loads"][0]["accepted"]
         return share
 
-    assert accepted("--arbitration", "age") == pytest.approx(1 / 3, abs=0.01)
+    assert accepted("--set", "arbitration=age") == pytest.approx(1 / 3, abs=0.01)
     assert accepted() < 0.25
 
 
 def test_a_sweep_prints_writes_and_draws(tmp_path: Path) -> None:
     table, chart = tmp_path / "loads.parquet", tmp_path / "loads.json"
-    options = ("--load", "0.1..0.3", "--warm-up", "50", "--window", "100")
+    options = ("--load", "0.1..0.3", "--set", "warm_up=50", "--set", "window=100")
     shown = linkwright(
-        "traffic", "neighbour", *RING, *options, "--parquet", str(table), "--plot", str(chart)
+        "traffic", "neighbour", *RING, *options, "--output", str(table), "--plot", str(chart)
     ).stdout
     assert "neighbour on torus-8: 8 nodes" in shown
     rows = pyarrow.parquet.read_table(table).to_pylist()

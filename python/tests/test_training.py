@@ -305,7 +305,7 @@ def test_servers_and_their_network_are_as_at_the_shell() -> None:
     assert run.system == read_system("dgx1-v100", 2, network="100Gb/s")
     shell = linkwright(
         *("train", "alexnet", "--machine", "dgx1-v100", "--servers", "2", "--network", "100Gb/s"),
-        *("--batch", "64", "--no-scaling", "--json"),
+        *("--batch", "64", "--set", "scaling=false", "--json"),
     )
     assert json.loads(shell.stdout)["steps"] == json.loads(json.dumps(run.summary()["steps"]))
     # More GPUs than a named server has are on as many servers as have them.
@@ -428,12 +428,12 @@ def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
         (["--on", "0,9"], "there is no GPU 9"),
         (["--on", "0", "--gpus", "2"], "leave one out"),
         (["--communication", "nccl,,p2p"], "names nothing between two commas"),
-        (["--bucket", "x"], "is no size"),
+        (["--set", "bucket=x"], "is no size"),
         (["--precision", "fp33"], "fp32"),
         (["--gradients", "fp33"], "fp32"),
         (["--communication", "p2p-direct"], "between ranks 0 and 5 there is no NVLink"),
         (["--measured", times], f"{times}:2:7: this is no time of a layer: `x`"),
-        (["--terms", times], f"{times}:1:"),
+        (["--set", f"terms={times}"], f"{times}:1:"),
     ):
         result = linkwright("train", "lenet", *arguments)
         assert result.exit_code == 2 or result.exit_code == 1

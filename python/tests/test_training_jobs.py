@@ -99,21 +99,21 @@ def test_recipes_are_asked_as_they_are_stated(tmp_path: Path) -> None:
     )
     for words in (
         "--batch 256 --micro-batch 1 --tokens 8192 --precision fp8 --gradients bf16 --zero 1",
-        "--recompute layernorm+mlp --kernels fused",
-        "--sequence-parallel --async-tensor --fp8-weights",
+        "--recompute layernorm+mlp --set kernels=fused",
+        "--set sequence_parallel=true --set async_tensor=true --set fp8_weights=true",
     ):
         assert words in rows[0].asked
     reasons = [row.unasked for row in rows]
     assert reasons == ["", OFFLOADS, MAMBA, NO_LAYOUT, "its GPU, VR200, is not known", ""]
-    assert "--lora 16 --lora-target linear_qkv" in rows[5].asked
-    assert "--async-tensor" not in rows[5].asked
+    assert "--set lora=16 --set lora_target=linear_qkv" in rows[5].asked
+    assert "async_tensor" not in rows[5].asked
 
 
 def test_a_step_of_llm_foundry_has_the_time_that_its_tokens_took(tmp_path: Path) -> None:
     written(tmp_path / "llm-foundry.csv", [FOUNDRY, FOUNDRY | {"Activation CPUOffload": "True"}])
     first, moved = open_source.foundry(tmp_path)
     assert first.seconds == 1.0
-    assert first.asked.endswith("--gradients bf16 --recompute full --gpu-memory 80GiB")
+    assert first.asked.endswith("--gradients bf16 --recompute full --set gpu_memory=80GiB")
     assert moved.unasked == OFFLOADS
 
 

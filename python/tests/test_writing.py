@@ -322,7 +322,7 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(tmp_path: Path) -> None:
     os.mkfifo(edges)
     for sent, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
         process = program(
-            *("allocate", "-m", "dgx1-v100", "--edges", edges),
+            *("allocate", "-m", "dgx1-v100", "--pattern", edges),
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         with edges.open("wb"):
@@ -335,7 +335,7 @@ def test_sigterm_that_is_ignored_at_the_start_stays_ignored(tmp_path: Path) -> N
     edges = tmp_path / "edges"
     os.mkfifo(edges)
     process = program(
-        *("allocate", "-m", "dgx1-v100", "--edges", edges),
+        *("allocate", "-m", "dgx1-v100", "--pattern", edges),
         preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
     )
     with edges.open("wb") as stream:

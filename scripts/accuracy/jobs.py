@@ -67,9 +67,11 @@ class Job:
         found: dict[str, Any] = {"model": model}
         for at, word in enumerate(words):
             if word.startswith("--"):
-                value = words[at + 1] if words[at + 1 :] else "--"
+                value = words[at + 1]
                 name = word.removeprefix("--").replace("-", "_")
-                found[name] = True if value.startswith("--") else number(value)
+                if name == "set":
+                    name, _, value = value.partition("=")
+                found[name] = True if value == "true" else number(value)
         return found
 
 

@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """The program `linkwright`."""
+    """Gives the program `linkwright`."""
     from linkwright.cli import interruption
 
     # Nothing here asks numpy's library of linear algebra for more, and each thread takes memory.

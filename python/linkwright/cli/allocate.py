@@ -12,6 +12,8 @@ from linkwright import Allocator, Pattern, System
 from linkwright.allocation import Explanation, Match, Owner, pattern_names
 from linkwright.cli import cluster, output, server
 from linkwright.cli.options import (
+    POLICY,
+    STATE,
     BandwidthModel,
     BandwidthProfile,
     Json,
@@ -27,7 +29,9 @@ from linkwright.cli.options import (
     gpu_count,
     gpu_ids,
     named,
+    picked,
 )
+from linkwright.cli.panels import JOB, OUTPUT, Rare
 from linkwright.cli.program import NotNowError
 from linkwright.cli.standard_input import machine_of
 from linkwright.cli.streams import is_quiet
@@ -43,8 +47,13 @@ from linkwright.cli.worth import (
 )
 from linkwright.errors import printable
 from linkwright.names import PatternName
-from linkwright.scenario import read_text
+from linkwright.scenario import choice_names, read_text
 from linkwright.texts import counted
+
+# The names of patterns, by their type.
+PATTERNS: list[PatternName] = picked(pattern_names(), pattern_names()) or []
+MEASURED = "measured"
+SENSITIVITIES = ("yes", "no", MEASURED)
 
 
 def allocate(
@@ -56,118 +65,150 @@ def allocate(
         typer.Option(
             "--gpus",
             "-k",
-            metavar="COUNT",
+            metavar="N",
             parser=gpu_count,
-            help="How many GPUs the job asks for; --edges and --counters say it too.",
+            rich_help_panel=JOB,
+            help="The job asks for N GPUs.",
         ),
     ] = None,
     pattern: Annotated[
-        PatternName,
+        str,
         typer.Option(
-            metavar="NAME",
-            help=f"Which of them talk to which: {', '.join(pattern_names())}.",
-            callback=among("pattern", pattern_names()),
+            metavar="NAME|FILE",
+            rich_help_panel=JOB,
+            help=f"Who talks to whom: {', '.join(pattern_names())}, or a file with a line such as "
+            "0 1 2.5 for each pair and its share.",
             autocompletion=pattern_names,
         ),
     ] = "ring",
-    edges: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Instead, a file with a line per pair, like 0 1, or 0 1 2.5 with its share.",
-        ),
-    ] = None,
     counters: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
             metavar="BEFORE AFTER",
-            help="Instead, two snapshots of nvidia-smi nvlink -gt d around a run of the job.",
+            rich_help_panel=Rare(JOB),
+            help="Read who talks to whom from two outputs of nvidia-smi nvlink -gt d.",
         ),
     ] = None,
     program: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="Instead, what the job runs: a source (C, C++, CUDA, Python) or a trace (OTF2, "
-            "GOAL). On --gpus, an application, or a network that is trained.",
+            rich_help_panel=JOB,
+            help="Read it from what runs: a source (C, CUDA, Python), a trace, an application, or "
+            "a network that is trained.",
         ),
     ] = None,
     communication: Annotated[
         str,
-        typer.Option(metavar="NAME", help="How a network's training moves data, as for train."),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=Rare(JOB),
+            help="How a network's training moves data, as for train.",
+            autocompletion=lambda: choice_names()["training_way"],
+        ),
     ] = "nccl",
     batch: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Samples of a network's step, over all GPUs."),
-    ] = None,
-    sensitive: Annotated[
-        bool,
-        typer.Option("--sensitive/--insensitive", help="Whether bandwidth matters to the job."),
-    ] = True,
-    sensitivity: Annotated[
-        str | None,
         typer.Option(
-            metavar="measured",
-            help="Play what --program runs on the best and the worst GPUs, to see whether "
-            "bandwidth matters.",
-            callback=among("sensitivity", ["measured"]),
+            metavar="N",
+            min=1,
+            rich_help_panel=Rare(JOB),
+            help="Samples of a step of a network, over all GPUs.",
         ),
     ] = None,
+    sensitivity: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=JOB,
+            help="Whether bandwidth matters: yes, no, or measured by playing --program.",
+            callback=among("sensitivity", SENSITIVITIES),
+            autocompletion=lambda: list(SENSITIVITIES),
+        ),
+    ] = "yes",
     policy: PolicyName = "preserve",
     server_choice: ServerChoice = "first-fit",
     servers_wanted: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Share the job out evenly to this number of servers."
+            metavar="N",
+            min=1,
+            rich_help_panel=Rare(POLICY),
+            help="Share the job out evenly to N servers.",
         ),
     ] = None,
     exclusive: Annotated[
-        bool, typer.Option("--exclusive", help="Let no other job on its servers.")
+        bool,
+        typer.Option(
+            "--exclusive",
+            rich_help_panel=Rare(POLICY),
+            help="Let no other job on the job's servers.",
+        ),
     ] = False,
     bandwidth_model: BandwidthModel = "sound",
     bandwidth_profile: BandwidthProfile = None,
     ties: Ties = "nearest",
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say why, with the best candidates.")
-    ] = False,
-    limit: Annotated[
-        int, typer.Option(min=1, max=1000, help="How many candidates to explain.")
-    ] = 5,
     on: Annotated[
         str | None,
-        typer.Option(metavar="IDS", help="Only among these GPUs, such as 0,3 or 0-3."),
+        typer.Option(
+            metavar="IDS",
+            rich_help_panel=JOB,
+            help="Choose among these GPUs, such as 0,3 or 0-3.",
+        ),
     ] = None,
     busy: Annotated[
-        str | None, typer.Option(metavar="IDS", help="GPUs that are taken, such as 0,3 or 0-3.")
+        str | None,
+        typer.Option(metavar="IDS", rich_help_panel=JOB, help="These GPUs are taken, such as 0,3."),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep who holds which GPU in this file; needs --job."),
+        typer.Option(
+            metavar="FILE", rich_help_panel=STATE, help="Keep who holds which GPU in this file."
+        ),
     ] = None,
     job: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The job's name in the state.", callback=named),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=STATE,
+            help="The job's name in the state.",
+            callback=named,
+        ),
     ] = None,
     lease: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="How long the job may hold them, such as 90min or 2h; needs --state.",
+            rich_help_panel=Rare(STATE),
+            help="The job may hold its GPUs this long, such as 90min or 2h.",
         ),
     ] = None,
     wait: LockWait = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", rich_help_panel=OUTPUT, help="Say why, with the best candidates."
+        ),
+    ] = False,
+    limit: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=1000,
+            rich_help_panel=Rare(OUTPUT),
+            help="Explain N candidates.",
+        ),
+    ] = 5,
     json: Json = False,
 ) -> None:
     """Give a job its GPUs by a policy.
 
-    On a server standard output is the job's environment, for export $(linkwright allocate ...):
-    CUDA_VISIBLE_DEVICES=..., in the order of the pattern's vertices, and
-    CUDA_DEVICE_ORDER=PCI_BUS_ID, since the ids are those of nvidia-smi, which counts along
-    the PCIe bus, and CUDA by itself counts the fastest GPU first. On several servers it has a
-    line for each that the job is on: node3, then that environment, in the ids that node3
-    counts. Other ids, as of --on and --busy, count through the first server, then the next.
-    What the GPUs are worth and which cores and NICs are near them is said on standard error.
-    Without --state nothing is kept.
+    Standard output is the job's environment, for export $(linkwright allocate ...):
+    CUDA_VISIBLE_DEVICES in the order of the pattern, and CUDA_DEVICE_ORDER=PCI_BUS_ID, as
+    nvidia-smi counts. On several servers it has a line for each, such as node3 and that
+    environment; --on and --busy count through all servers. Standard error says what the GPUs are
+    worth, and which cores and NICs are near. Without --state nothing is kept.
     """
     if state is not None and job is None:
         raise typer.BadParameter("--state needs --job, the name to release later.")
@@ -193,21 +234,22 @@ def allocate(
     if program is None:
         if batch is not None:
             raise typer.BadParameter("--batch is of a network that --program trains.")
-        wanted = Wanted(_pattern(pattern, gpus, edges, counters, server_machine))
-    elif edges is not None or counters is not None:
+        wanted = Wanted(_pattern(pattern, gpus, counters, server_machine))
+    elif pattern not in pattern_names() or counters is not None:
         raise typer.BadParameter(
-            "--program, --edges and --counters each say who talks to whom; give one."
+            "--program, a file of --pattern and --counters each say who talks to whom; give one."
         )
     else:
         wanted = wanted_of(program, gpus, communication, batch, server_machine)
-        if sensitivity is not None and server_machine.fabric is not None:
+        if sensitivity == MEASURED and server_machine.fabric is not None:
             # A job that is played for its sensitivity is played on one of the servers.
             one = cluster.one_for(server_machine, wanted.pattern.size, "--sensitivity")
             wanted = wanted_of(program, gpus, communication, batch, one)
         if gpus not in (None, wanted.pattern.size):
             joined = counted(wanted.pattern.size, "GPU")
             raise typer.BadParameter(f"`{program}` runs on {joined} and --gpus asks for {gpus}.")
-    if sensitivity is not None:
+    sensitive = sensitivity != "no"
+    if sensitivity == MEASURED:
         one = cluster.one_for(server_machine, wanted.pattern.size, "--sensitivity")
         sensitive, told = is_sensitive(wanted, one)
         wanted.fields["sensitive"] = sensitive
@@ -243,7 +285,7 @@ def allocate(
         prepare()()
     else:
         assert job is not None, "checked above"
-        # What a decision alone does not need.
+        # A decision alone does not need these.
         from linkwright.cli.durations import parse_duration
         from linkwright.cli.owners import asking
 
@@ -270,7 +312,7 @@ def _answer(
     program: dict[str, object],
     json: bool,
 ) -> Callable[[], None]:
-    """What prints the answer."""
+    """Gives the function that prints the answer."""
     if json:
         fields = fields_of(match, machine) | places_of(match, machine) | explained(why, machine)
         fields |= {"program": program} if program else {}
@@ -280,26 +322,38 @@ def _answer(
 
 
 def _pattern(
-    shape: PatternName,
+    name: str,
     size: int | None,
-    edges: Path | None,
     counters: tuple[Path, Path] | None,
     machine: System,
 ) -> Pattern:
-    if edges is not None and counters is not None:
-        raise typer.BadParameter("--edges and --counters both say who talks to whom; give one.")
-    if edges is not None:
-        pattern = Pattern.from_edge_list(read_text(edges), printable(str(edges)))
-        source = f"`{edges}` joins"
+    """Gives the pattern of a name or a file, or of counters.
+
+    Raises:
+        typer.BadParameter: If there is none, or two things say it.
+        InputError: If a file holds no pattern, with its place.
+    """
+    shape = next((known for known in PATTERNS if known == name), None)
+    if shape is None and not Path(name).exists():
+        among("pattern or file", PATTERNS)(name)
+    if shape is None and counters is not None:
+        raise typer.BadParameter(
+            "a file of --pattern and --counters both say who talks to whom; give one."
+        )
+    if shape is None:
+        pattern = Pattern.from_edge_list(read_text(name), printable(name))
+        source = f"`{printable(name)}` joins"
     elif counters is not None:
         before, after = ((printable(str(path)), read_text(path)) for path in counters)
         of = cluster.one_for(machine, 1, "--counters")
         pattern, _, _ = Pattern.from_counters(before, after, of)
         source = f"the traffic from `{before[0]}` to `{after[0]}` is of"
-    elif size is not None:
+    elif size is not None and shape is not None:
         return Pattern(shape, size)
     else:
-        raise typer.BadParameter("Say how many GPUs: --gpus, or --edges, --counters or --program.")
+        raise typer.BadParameter(
+            "Say how many GPUs: --gpus, a file of --pattern, --counters or --program."
+        )
     if size not in (None, pattern.size):
         joined = counted(pattern.size, "GPU")
         raise typer.BadParameter(f"{source} {joined} and --gpus asks for {size}.")

@@ -1,4 +1,4 @@
-"""`linkwright collective expect --calibrate`: what a run tells of one's own machine."""
+"""`linkwright collective expect --calibrate`: the machine as a run tells it."""
 
 from __future__ import annotations
 

@@ -24,10 +24,22 @@ from linkwright.cli.certificates import (
     helper_fields,
     helper_lines,
 )
-from linkwright.cli.degraded import Degraded, Without, degraded
+from linkwright.cli.degraded import Degraded, degraded
 from linkwright.cli.faster import faster_than
-from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
+from linkwright.cli.nccl_options import Processes
+from linkwright.cli.options import (
+    Json,
+    MachineName,
+    NetworkName,
+    Servers,
+    Without,
+    gpu_ids,
+    machine_option,
+    written,
+)
+from linkwright.cli.panels import JOB, OUTPUT, described_by
 from linkwright.cli.schedules import (
+    ALGORITHMS,
     AlgorithmName,
     Chunk,
     CollectiveName,
@@ -36,7 +48,6 @@ from linkwright.cli.schedules import (
     Links,
     NoStreamReuse,
     On,
-    Processes,
     Protocol,
     Root,
     Size,
@@ -77,6 +88,7 @@ Format = Literal["msccl-xml", "msccl++-json", "dot"]
 
 
 @app.command()
+@described_by(lists=ALGORITHMS)
 def plan(
     collective: CollectiveName,
     machine: MachineName,
@@ -92,34 +104,38 @@ def plan(
     no_stream_reuse: NoStreamReuse = False,
     helpers: Helpers = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Prove the optimum by the links that bound it.")
+        bool,
+        typer.Option(
+            "--explain",
+            rich_help_panel=OUTPUT,
+            help="Prove the optimum by the links that bound it.",
+        ),
     ] = False,
     servers: Servers = 1,
     network: NetworkName = None,
     without: Without = None,
-    export: Annotated[
+    form: Annotated[
         Format | None,
-        typer.Option(help="Print the schedule in this format instead; dot draws its trees."),
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            rich_help_panel=OUTPUT,
+            help="Print the schedule as msccl-xml, msccl++-json, or dot, which draws its trees.",
+        ),
     ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the export to this file."),
-    ] = None,
+    to: Annotated[Path | None, written("the text of --as")] = None,
     json: Json = False,
 ) -> None:
     """Plan a collective on the links that a job's GPUs really have.
 
-    Of all algorithms the one is taken that is the fastest at the size, unless one is
-    named; what was tried is listed. The rate is what the plan reaches of the links' peak with
-    long data, in GB/s of the data's size; the time counts latencies and what protocols lose.
-    With --without, parts are down. The plan is the best for the rest, and its time stands
-    beside the time of the whole system's best plan.
+    The fastest algorithm at this size is taken unless one is named. The rate is what long data
+    reaches, in GB/s of the data's size; the time counts latencies and losses of protocols, too.
     """
     gpus = named_gpus(on, gpus)
-    if to is not None and export is None:
-        raise typer.BadParameter("--output is for an export; say which by --export.")
-    if json and export is not None and to is None:
-        raise typer.BadParameter("--json and --export both print; give --output FILE, too.")
+    if to is not None and form is None:
+        raise typer.BadParameter("--output writes a form; give --as, such as --as msccl-xml.")
+    if json and form is not None and to is None:
+        raise typer.BadParameter("--json and --as both print; give --output FILE, too.")
     wanted = parse_size(size)
     down = degraded(machine_of(machine, servers, network), without, gpus, root)
 
@@ -149,8 +165,8 @@ def plan(
     data, rounded = divided(schedule, wanted)
     rounded += down.notes + network_notes(left, schedule.gpus, network)
     remarks: list[str] = []
-    if export is not None:
-        exported, remarks = _exported(schedule, export, data)
+    if form is not None:
+        exported, remarks = _exported(schedule, form, data)
         if to is None:
             output.document(exported if exported.endswith("\n") else f"{exported}\n")
         else:
@@ -198,7 +214,7 @@ def plan(
     if explain:
         output.notes("Certificate", certificate_lines(certificate, schedule))
     output.notes("Tried", tried_lines(schedule.tried))
-    if export is None:
+    if form is None:
         output.notes("Notes", schedule.notes + rounded)
 
 
@@ -261,17 +277,13 @@ def check(
             help="An algorithm in MSCCL XML, or a plan of MSCCL++ in JSON; - is the input.",
         ),
     ],
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            "--machine", "-m", metavar="NAME|FILE", help="Time it on this machine as well."
-        ),
-    ] = None,
+    machine: Annotated[str | None, machine_option("Time it on this machine, too.")] = None,
     on: Annotated[
         str | None,
         typer.Option(
             metavar="IDS",
-            help="The GPU of each rank; rank 0 is GPU 0 if absent.",
+            rich_help_panel=JOB,
+            help="The GPU of each rank, such as 0-3 or 1,4,5,6.  [default: the first]",
             callback=some_ids,
         ),
     ] = None,
@@ -285,9 +297,8 @@ def check(
 ) -> None:
     """Verify anyone's algorithm, and time it on a machine.
 
-    A sound algorithm gives every rank every contribution exactly once, with no deadlock, no
-    race and no read of what was never written, whatever the timing. Of one that is not, the
-    first step at fault is named, and the exit code is 1.
+    A sound algorithm gives every rank every contribution once, with no deadlock, no race and no
+    read of unwritten data, whatever the timing. The first step at fault is named, with exit code 1.
     """
     gpus = named_gpus(on, gpus)
     if machine is None and (servers > 1 or network is not None):

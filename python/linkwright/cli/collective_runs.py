@@ -1,4 +1,4 @@
-"""`linkwright collective run`: a schedule on real data, proved and measured."""
+"""Has `linkwright collective run`: a schedule on real data, proved and measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import typer
 from linkwright import names
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among
+from linkwright.cli.panels import JOB, described_by
 from linkwright.cli.schedules import (
+    ALGORITHMS,
     AlgorithmName,
     CollectiveName,
     Gpus,
@@ -38,6 +40,7 @@ MOST_DATA = 4 << 30
 REPEATS = 3
 
 
+@described_by(lists=ALGORITHMS)
 def run(
     collective: CollectiveName,
     machine: MachineName,
@@ -48,32 +51,49 @@ def run(
     links: Links = "auto",
     root: Root = None,
     dtype: Annotated[
-        Literal["float32", "float64", "int32", "int64"], typer.Option(help="The elements.")
+        Literal["float32", "float64", "int32", "int64"],
+        typer.Option(
+            "--type",
+            metavar="NAME",
+            rich_help_panel=JOB,
+            help="The type of the numbers: float32, float64, int32, int64.",
+        ),
     ] = "float32",
     reduction: Annotated[
         names.ReductionName,
         typer.Option(
             metavar="NAME",
-            help=f"What is done to them: {', '.join(reduction_names())}.",
+            rich_help_panel=JOB,
+            help=f"Reduce by this: {', '.join(reduction_names())}.",
             callback=among("reduction", reduction_names()),
             autocompletion=reduction_names,
         ),
     ] = "sum",
     in_place: Annotated[
-        bool, typer.Option("--in-place", help="With input and output in the same memory.")
+        bool,
+        typer.Option(
+            "--in-place", rich_help_panel=JOB, help="Keep input and output in the same memory."
+        ),
     ] = False,
     processes: Annotated[
-        bool, typer.Option("--processes", help="With a process for each rank, not a thread.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Which data.")] = 0,
+        Literal["one", "each"],
+        typer.Option(
+            metavar="one|each",
+            rich_help_panel=JOB,
+            help="Run ranks as threads of one process, or each as a process.",
+        ),
+    ] = "one",
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, rich_help_panel=JOB, help="Draw the data by N.")
+    ] = 0,
     servers: Servers = 1,
     network: NetworkName = None,
     json: Json = False,
 ) -> None:
-    """Execute a plan on real data, with a thread for each rank, and prove the result.
+    """Run a plan on real data in this computer's memory, and prove the result.
 
-    The bandwidth is that of this computer's memory and says nothing of a GPU's links; a plain
-    copy of as many bytes, by one thread, is measured beside it.
+    The bandwidth says nothing of a GPU's links. A plain copy of the same data by one thread is
+    measured beside it.
     """
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
@@ -82,7 +102,7 @@ def run(
     inputs = _inputs(schedule, data, dtype, seed)
     seconds = []
     for _ in range(REPEATS):
-        outputs, took = _execute(schedule, inputs, reduction, in_place, processes)
+        outputs, took = _execute(schedule, inputs, reduction, in_place, processes == "each")
         seconds.append(took)
     worst = _compare(schedule, inputs, outputs, reduction)
     bandwidth, copy = data / min(seconds) / 1e9, _copy_bandwidth(data)
@@ -92,7 +112,7 @@ def run(
             "dtype": dtype,
             "reduction": reduction,
             "in_place": in_place,
-            "processes": processes,
+            "processes": processes == "each",
             "time": min(seconds),
             "algorithm_bandwidth": bandwidth,
             "copy_bandwidth": copy,
@@ -120,7 +140,7 @@ def run(
 
 
 def _divided(schedule: Schedule, size: int, dtype: str) -> tuple[int, list[str]]:
-    """What of a size divides into whole elements of every shard, and what to say of the rest."""
+    """Rounds a size down to whole elements of every shard, and says so."""
     import numpy as np
 
     return divided(schedule, size, np.dtype(dtype).itemsize)
@@ -141,7 +161,7 @@ def _execute(
 
 
 def _inputs(schedule: Schedule, size: int, dtype: str, seed: int) -> list[NDArray[Any]]:
-    """Random data for each rank, of which the longest buffer has the size."""
+    """Draws data for each rank; the longest buffer has the size."""
     import numpy as np
 
     element = np.dtype(dtype).itemsize
@@ -204,7 +224,7 @@ def _compare(
 
 
 def _copy_bandwidth(size: int) -> float:
-    """What one thread copies, in GB/s."""
+    """Measures the copy of one thread, in GB/s."""
     import numpy as np
 
     source = np.ones(size, dtype=np.uint8)

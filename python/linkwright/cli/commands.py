@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -11,31 +12,63 @@ from typer.core import TyperGroup
 
 import linkwright
 from linkwright.cli import streams
-from linkwright.cli.panels import Panelled
+from linkwright.cli.panels import (
+    OUTPUT,
+    Grouped,
+    Panelled,
+    first_sentence,
+    has_more,
+    is_whole,
+    print_help_all,
+)
 from linkwright.cli.program import EPILOG, Program
 from linkwright.cli.values import HELP, read_values
 
 __all__ = ["app"]
 
-# Where each command is, in the order in which the help lists them: a command or a group of them.
-COMMANDS = {
-    "machine": "linkwright.cli.machine:app",
-    "jobs": "linkwright.cli.jobs:app",
-    "allocate": "linkwright.cli.allocate:allocate",
-    "fit": "linkwright.cli.fit:fit",
-    "state": "linkwright.cli.state:app",
-    "collective": "linkwright.cli.collective:app",
-    "replay": "linkwright.cli.replay:replay",
-    "traffic": "linkwright.cli.traffic:traffic",
-    "run": "linkwright.cli.run:run",
-    "compare": "linkwright.cli.run:compare",
-    "size": "linkwright.cli.size:size",
-    "train": "linkwright.cli.train:train_command",
-    "gpu": "linkwright.cli.gpu:app",
-    "thermal": "linkwright.cli.thermal:thermal",
-    "study": "linkwright.cli.study:app",
-    "examples": "linkwright.cli.examples:examples",
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a command is, and the question that it answers."""
+
+    place: str
+    question: str
+
+
+# The commands below their headings, in the order in which the help lists them.
+PANELS: dict[str, dict[str, _Place]] = {
+    "Machines and jobs": {
+        "machine": _Place(
+            "machine:app", "Which machines are there, and how are their GPUs joined?"
+        ),
+        "allocate": _Place("allocate:allocate", "Which GPUs should this job get?"),
+        "state": _Place("state:app", "Who holds which GPU now?"),
+        "fit": _Place("fit:fit", "Which bandwidth do the links of my machine give?"),
+    },
+    "Collectives": {
+        "collective": _Place(
+            "collective:app", "How long should an all-reduce take here, and why is mine slow?"
+        ),
+    },
+    "Clusters": {
+        "run": _Place("run:run", "How do a day's jobs go on this cluster?"),
+        "compare": _Place("run:compare", "Which policy or machine serves these jobs best?"),
+        "size": _Place("size:size", "What is the least hardware that these jobs need?"),
+        "replay": _Place("replay:replay", "How long would my trace take on another cluster?"),
+        "traffic": _Place("traffic:traffic", "How much load does this network carry?"),
+        "jobs": _Place("jobs:app", "Which jobs can I try a cluster with?"),
+    },
+    "Training and GPUs": {
+        "train": _Place("train:train_command", "How long does a step of training take here?"),
+        "gpu": _Place("gpu:app", "How fast is this kernel, and is its memory coherent?"),
+        "thermal": _Place("thermal:thermal", "How hot does this package get?"),
+    },
+    "Learning": {
+        "study": _Place("study:app", "Does Linkwright give the results of published papers?"),
+        "examples": _Place("examples:examples", "Where are the files that the guides use?"),
+    },
 }
+COMMANDS = {name: place for panel in PANELS.values() for name, place in panel.items()}
 
 SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 
@@ -43,8 +76,8 @@ SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode
 class _Commands(Mapping[str, Any]):
     """The commands by their names: no command's module is imported before that command is run.
 
-    A batch system's prolog runs one decision per process, which takes microseconds; what the
-    other commands import would be most of its time.
+    A batch system's prolog runs one decision per process, which takes microseconds; the
+    imports of other commands would be most of its time.
     """
 
     def __init__(self, options: list[Any]) -> None:
@@ -53,12 +86,14 @@ class _Commands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = _load(name, *COMMANDS[name].split(":"))
+            module, attribute = COMMANDS[name].place.split(":")
+            self._loaded[name] = _load(name, f"linkwright.cli.{module}", attribute)
             self._finish(self._loaded[name])
         return self._loaded[name]
 
     def _finish(self, command: Any) -> None:
-        command.params.extend(self._options)
+        whole = isinstance(command, TyperGroup) or has_more(command)
+        command.params.extend(it for it in self._options if whole or it.name != "help_all")
         read_values(command)
         if isinstance(command, TyperGroup):
             for inner in command.commands.values():
@@ -71,12 +106,13 @@ class _Commands(Mapping[str, Any]):
         return len(COMMANDS)
 
 
-class _Root(Program):
+class _Root(Program, Grouped):
     """The root command, whose options that hold for every command are taken by each of them."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        shared = [parameter for parameter in self.params if parameter.name in ("quiet", "wide")]
+        names = ("quiet", "wide", "help_all")
+        shared = [parameter for parameter in self.params if parameter.name in names]
         self.commands: Any = _Commands(shared)
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
@@ -84,12 +120,33 @@ class _Root(Program):
         read_values(self)
         return super().make_context(*arguments, **settings)
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Writes the exit codes where all is wanted."""
+        if is_whole(ctx):
+            super().format_epilog(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the question that each command answers; all commands where all is wanted."""
+        for heading, panel in PANELS.items():
+            rows = []
+            for name, place in panel.items():
+                rows.append((name, place.question))
+                if is_whole(ctx) and isinstance(command := self.commands[name], TyperGroup):
+                    rows += [
+                        (f"{name} {inner}", first_sentence(each))
+                        for inner, each in command.commands.items()
+                    ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
 
 def _load(name: str, module: str, attribute: str) -> Any:
     found = getattr(import_module(module), attribute)
     holder = typer.Typer(**SETTINGS)
     if isinstance(found, typer.Typer):
-        holder.add_typer(found, name=name)
+        for each in found.registered_commands:
+            each.cls = Panelled
+        holder.add_typer(found, name=name, cls=Grouped)
     else:
         holder.command(name, cls=Panelled)(found)
     return typer.main.get_group(holder).commands[name]
@@ -141,7 +198,8 @@ def _root(
             callback=_keep_quiet,
             is_eager=True,
             expose_value=False,
-            help="Say nothing on standard error but errors.",
+            rich_help_panel=OUTPUT,
+            help="Print only errors on standard error.",
         ),
     ] = False,
     wide: Annotated[
@@ -151,13 +209,25 @@ def _root(
             callback=_print_wide,
             is_eager=True,
             expose_value=False,
-            help="Print tables whole, however wide.",
+            rich_help_panel=OUTPUT,
+            help="Print tables whole, however wide they are.",
+        ),
+    ] = False,
+    help_all: Annotated[
+        bool,
+        typer.Option(
+            "--help-all",
+            callback=print_help_all,
+            is_eager=True,
+            expose_value=False,
+            rich_help_panel=OUTPUT,
+            help="Show rare options, settings, names and exit codes, too.",
         ),
     ] = False,
 ) -> None:
-    """One model of a multi-GPU system: which GPUs a job should get, and what a mix of jobs costs.
+    """Simulate systems of several GPUs: links, allocation, collectives, training and jobs.
 
     A machine is a preset's name (see machine list) or a file: Linkwright's TOML,
     nvidia-smi topo -m, rocm-smi --showtopo, amd-smi topology, or NCCL's XML.
     """
-    del version, quiet, wide
+    del version, quiet, wide, help_all

@@ -1,4 +1,4 @@
-"""`linkwright collective compare`: algorithms side by side."""
+"""Has `linkwright collective compare`: algorithms side by side."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ import typer
 
 from linkwright import System, names
 from linkwright.cli import output
-from linkwright.cli.degraded import Without, degraded
+from linkwright.cli.degraded import degraded
 from linkwright.cli.error_bars import error_bars, told
-from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among, picked
+from linkwright.cli.nccl_options import Processes
+from linkwright.cli.options import (
+    Json,
+    MachineName,
+    NetworkName,
+    Servers,
+    Without,
+    among,
+    picked,
+)
+from linkwright.cli.panels import described_by
 from linkwright.cli.schedules import (
+    ALGORITHMS,
     CollectiveName,
     Gpus,
     Links,
     NoStreamReuse,
     On,
     Plot,
-    Processes,
     Root,
     Size,
     divided,
@@ -39,6 +49,7 @@ from linkwright.errors import CollectiveError
 __all__ = ["compare"]
 
 
+@described_by(lists=ALGORITHMS)
 def compare(
     collective: CollectiveName,
     machine: MachineName,
@@ -49,7 +60,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Only this one; repeatable: {', '.join(algorithm_names())}.",
+            help="Compare this one, such as packing or nccl-ring. Repeatable.  [default: planners]",
             callback=among("algorithm", algorithm_names()),
             autocompletion=algorithm_names,
         ),
@@ -66,11 +77,9 @@ def compare(
 ) -> None:
     """Compare algorithms on the same GPUs at one size.
 
-    A column for each NCCL that is among them says how many times as fast a row is as that
-    NCCL, each with the protocol that is its fastest at that size. An algorithm that cannot
-    do it is listed below with the reason. MPI's algorithms, which do not look at the links, are
-    compared where they are named. With --without, parts are down, and a column says how many
-    times as long each algorithm takes as on the whole system.
+    A column for each NCCL among them says how many times as fast a row is. An algorithm that
+    cannot do it is listed below with the reason. MPI's algorithms are compared where they are
+    named. With --without, a column has the time on the whole system.
     """
     gpus = named_gpus(on, gpus)
     down = degraded(machine_of(machine, servers, network), without, gpus, root)
@@ -151,7 +160,7 @@ def compare(
 
 
 def _none_of(refusals: Mapping[str, CollectiveError]) -> CollectiveError:
-    """Why none of some algorithms does it; what would work where there is one alone."""
+    """Says why no algorithm does it, with the remedy of one alone."""
     (name, error), *others = refusals.items()
     if not others:
         return CollectiveError(f"{name}: {error.problem}", error.remedy)
@@ -209,7 +218,7 @@ def _print_comparison(
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
-    """What the planners say, each note once, after the algorithms that it is about."""
+    """Gives each note of the planners once, after its algorithms."""
     by_note: dict[str, list[str]] = {}
     for row in rows:
         for note in row["notes"]:

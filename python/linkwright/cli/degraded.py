@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from linkwright import System
 from linkwright.cli.schedules import gpus_of
 from linkwright.collectives import Schedule, Timing
 from linkwright.errors import CollectiveError
 
-__all__ = ["Degraded", "Without", "degraded"]
-
-Without = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--without",
-        metavar="PART",
-        help="A part that is down: a device such as mlx5_3 of every server, node1/mlx5_3 of one, "
-        "or GPU0-GPU3, a pair's links. Repeatable. The cost on the whole system is told beside.",
-    ),
-]
+__all__ = ["Degraded", "degraded"]
 
 # How many lost GPUs a note names.
 MOST_NAMED = 8

@@ -9,14 +9,15 @@ import typer
 
 from linkwright import names
 from linkwright.cli import output
-from linkwright.cli.degraded import Without
-from linkwright.cli.expectation import Nccl
-from linkwright.cli.options import Json, NetworkName, gpu_ids
+from linkwright.cli.nccl_options import Nccl
+from linkwright.cli.options import Json, NetworkName, Without, among, gpu_ids, machine_option
+from linkwright.cli.panels import SYSTEM
 from linkwright.cli.program import FAILED, NO_VERDICT
 from linkwright.cli.schedules import Gpus, On, named_gpus
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import standard_input
 from linkwright.cli.verdicts import print_look, print_verdict
+from linkwright.collectives import collective_names
 from linkwright.doctor import Diagnosed, LogFiles, Question
 
 __all__ = ["diagnosed", "print_diagnosis"]
@@ -30,31 +31,28 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE...|-",
         help="Outputs of nccl-tests, logs of NCCL_DEBUG=INFO, NCCL's topology, nvidia-smi topo -m, "
-        "files of NCCL Inspector; - is the input.",
+        "NCCL Inspector's files; - is the input.",
     ),
 ]
-Machine = Annotated[
-    str | None,
-    typer.Option(
-        "--machine",
-        "-m",
-        metavar="NAME|FILE",
-        help="The server, where the files do not give it: a preset's name or a machine's file.",
-    ),
-]
+Machine = Annotated[str | None, machine_option("The server, where the files do not give it.")]
 ServerCount = Annotated[
     int | None,
     typer.Option(
-        "--servers", min=1, max=16384, help="How many servers; the run's hosts if absent."
+        "--servers",
+        metavar="N",
+        min=1,
+        max=16384,
+        rich_help_panel=SYSTEM,
+        help="Join N of the machine.  [default: the run's hosts]",
     ),
 ]
 Threshold = Annotated[
     float | None,
     typer.Option(
+        metavar="SHARE",
         min=0.01,
         max=1.0,
-        help="Healthy is what reaches this part of the expected bandwidth at every large size; if "
-        "absent, what lies within the expected time's own error.",
+        help="The share of the expected bandwidth that is healthy.  [default: by the error bars]",
     ),
 ]
 CollectiveOption = Annotated[
@@ -62,7 +60,9 @@ CollectiveOption = Annotated[
     typer.Option(
         "--collective",
         metavar="NAME",
-        help="The collective that ran, where the log does not name its test.",
+        help="The collective that ran, where the log names no test.",
+        callback=among("collective", collective_names()),
+        autocompletion=collective_names,
     ),
 ]
 
@@ -82,10 +82,9 @@ def diagnosed(
 ) -> None:
     """Find why the collectives of a log are slow: the first cause, its proof, and where to look.
 
-    It says what was measured and what should be. It names the first cause that explains the gap,
-    with the log's own line as proof. It says what each cause would cost, and names the setting or
-    the cable to look at. The exit code is 0 of a healthy run, 1 where a cause is found, and 4
-    where there is no verdict.
+    It shows measured and expected times, and the first cause that explains the gap with the log's
+    own line. It says the cost of each cause, and names the setting or cable to look at. The exit
+    code is 0 for a healthy run, 1 where a cause is found, and 4 where there is no verdict.
     """
     read = LogFiles()
     for name in files:

@@ -9,9 +9,10 @@ import typer
 
 __all__ = ["moment_text", "parse_duration"]
 
-UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+UNITS = {"d": 86400.0, "h": 3600.0, "min": 60.0, "m": 60.0, "sec": 1.0, "s": 1.0}
+UNITS |= {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+)\s*")
-# A hundred years: what is longer is a slip of the finger.
+# A hundred years; a longer span is a slip of the finger.
 LONGEST = 100 * 365 * 86400
 
 
@@ -35,7 +36,7 @@ def parse_duration(text: str | None) -> float | None:
 
 
 def moment_text(seconds: float) -> str:
-    """A moment, given in seconds since 1970, as `2026-11-22 02:10:10 UTC`."""
+    """Gives a moment, given in seconds since 1970, as `2026-11-22 02:10:10 UTC`."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):

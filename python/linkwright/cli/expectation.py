@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
 from linkwright import System, expect, names
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
-from linkwright.cli.degraded import Without, degraded
+from linkwright.cli.degraded import degraded
 from linkwright.cli.error_bars import error_bars, print_legend, shown
-from linkwright.cli.options import Json, MachineName, NetworkName, Servers
+from linkwright.cli.nccl_options import (
+    BANDWIDTH_KEYS,
+    LISTED,
+    VARIABLES,
+    Environment,
+    Nccl,
+    Processes,
+    read_environment,
+)
+from linkwright.cli.options import (
+    Json,
+    MachineName,
+    NetworkName,
+    Servers,
+    Without,
+    among,
+    written,
+)
+from linkwright.cli.panels import JOB, OUTPUT, Rare, described_by
 from linkwright.cli.schedules import (
     COLLECTIVE,
     Factor,
@@ -40,9 +58,12 @@ from linkwright.nccl_tests import (
     compare_log,
     version_of,
 )
+from linkwright.scenario import choice_names
 
 __all__ = ["expected"]
 
+NUMBERS = choice_names()["number_type"]
+REDUCTIONS = choice_names()["nccl_operation"]
 # A collective, its size in bytes, and its root.
 Asked: TypeAlias = "tuple[names.CollectiveName, int, int | None]"
 # The collective of the command; a log may say it.
@@ -50,12 +71,12 @@ if TYPE_CHECKING:
     OptionalCollective = names.CollectiveName | None
 else:
     OptionalCollective = Annotated[str | None, COLLECTIVE]
-LogFile = Annotated[
+Measured = Annotated[
     Path | None,
     typer.Option(
-        "--log",
+        "--measured",
         metavar="FILE",
-        help="What nccl-tests printed: say what each of its sizes should have taken.",
+        help="Read the output of nccl-tests, and tell the time that each size should take.",
     ),
 ]
 CalibrateLog = Annotated[
@@ -63,119 +84,44 @@ CalibrateLog = Annotated[
     typer.Option(
         "--calibrate",
         metavar="FILE",
-        help="What nccl-tests printed: fit what differs on the machine (a link's share, launch).",
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="With --calibrate, write the machine with what was fitted to this file.",
-    ),
-]
-Nccl = Annotated[
-    str | None,
-    typer.Option(
-        "--nccl",
-        metavar="VERSION",
-        help="The version of NCCL, or of RCCL on AMD's GPUs, such as 2.21.5; with --log that which "
-        "the log names, else the newest that is known.",
-    ),
-]
-NoNvls = Annotated[
-    bool,
-    typer.Option("--no-nvls", help="NVSwitches do not reduce, as with NCCL_NVLS_ENABLE=0."),
-]
-NoP2p = Annotated[
-    bool,
-    typer.Option(
-        "--no-p2p", help="GPUs do not reach each other directly, as with NCCL_P2P_DISABLE=1."
-    ),
-]
-OnlyAlgorithm = Annotated[
-    names.NcclAlgorithmName | None,
-    typer.Option(
-        "--algorithm", help="The only algorithm, as with NCCL_ALGO; CollNet is not modelled."
-    ),
-]
-OnlyProtocol = Annotated[
-    names.ProtocolName | None,
-    typer.Option("--protocol", help="The only protocol, as with NCCL_PROTO."),
-]
-LinkBandwidth = Annotated[
-    float | None,
-    typer.Option(
-        "--link-bandwidth",
-        metavar="GB/s",
-        help="What one link between GPUs (NVLink or xGMI, else PCIe) was measured to reach in a "
-        "direction.",
-    ),
-]
-NetworkBandwidth = Annotated[
-    float | None,
-    typer.Option(
-        "--network-bandwidth",
-        metavar="GB/s",
-        help="What a server's network interfaces were measured to reach together.",
+        help="Fit the machine to the output of nccl-tests; --output keeps it.",
     ),
 ]
 Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        help="First print NCCL's lines of NCCL_DEBUG_SUBSYS=GRAPH,TUNING, to lay them beside.",
-    ),
-]
-OfRanks = Annotated[
-    names.ProcessesName | None,
-    typer.Option(
-        "--processes",
-        help="Whether each rank is a process or one has all GPUs (nccl-tests -g), as it has on a "
-        "lone server if absent.",
+        rich_help_panel=OUTPUT,
+        help="First print NCCL's lines of GRAPH and TUNING.",
     ),
 ]
 OfNumbers = Annotated[
     names.NumberTypeName | None,
     typer.Option(
         "--type",
-        help="The type of the numbers (nccl-tests -d); float if absent.",
-        show_choices=False,
+        metavar="NAME",
+        rich_help_panel=Rare(JOB),
+        help=f"The type of the numbers (-d of nccl-tests): {', '.join(NUMBERS)}.  [default: float]",
+        callback=among("type", NUMBERS),
+        autocompletion=lambda: NUMBERS,
     ),
 ]
-OfOperation = Annotated[
+OfReduction = Annotated[
     names.NcclOperationName | None,
-    typer.Option("--operation", help="How numbers are reduced (nccl-tests -o); sum if absent."),
-]
-CrossNic = Annotated[
-    int,
     typer.Option(
-        "--cross-nic",
-        min=0,
-        max=2,
-        help="Whether rings and trees may change interfaces in a server, as NCCL_CROSS_NIC: "
-        "0 never, 1 always, 2 where that carries more.",
+        "--reduction",
+        metavar="NAME",
+        rich_help_panel=Rare(JOB),
+        help=f"Reduce by this (-o of nccl-tests): {', '.join(REDUCTIONS)}.  [default: sum]",
+        callback=among("reduction", REDUCTIONS),
+        autocompletion=lambda: REDUCTIONS,
     ),
 ]
-NoPxn = Annotated[
-    bool,
-    typer.Option(
-        "--no-pxn",
-        help="GPUs far from an interface do not send by one that is near, as with "
-        "NCCL_PXN_DISABLE=1.",
-    ),
-]
-NoGpudirect = Annotated[
-    bool,
-    typer.Option(
-        "--no-gpudirect",
-        help="Data between GPUs and interfaces goes by the host's memory, as with "
-        "NCCL_NET_GDR_LEVEL=LOC.",
-    ),
-]
+# The variables of NCCL that this command heeds.
+HEEDED = [variable.option for variable in VARIABLES.values()]
 
 
+@described_by(BANDWIDTH_KEYS, LISTED)
 def expected(
     machine: MachineName,
     collective: OptionalCollective = None,
@@ -189,74 +135,67 @@ def expected(
     network: NetworkName = None,
     without: Without = None,
     nccl: Nccl = None,
-    no_nvls: NoNvls = False,
-    no_p2p: NoP2p = False,
-    algorithm: OnlyAlgorithm = None,
-    protocol: OnlyProtocol = None,
-    link_bandwidth: LinkBandwidth = None,
-    network_bandwidth: NetworkBandwidth = None,
-    processes: OfRanks = None,
+    environment: Environment = None,
+    processes: Processes = None,
     numbers: OfNumbers = None,
-    operation: OfOperation = None,
-    cross_nic: CrossNic = 2,
-    no_pxn: NoPxn = False,
-    no_gpudirect: NoGpudirect = False,
+    reduction: OfReduction = None,
+    setting: Annotated[list[str] | None, BANDWIDTH_KEYS.option()] = None,
     explain: Explain = False,
-    log: LogFile = None,
+    measured: Measured = None,
     calibrate: CalibrateLog = None,
-    output_file: Output = None,
+    output_file: Annotated[Path | None, written("the machine of --calibrate")] = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Say what nccl-tests should show on a machine, to compare with what it does show.
+    """Say what nccl-tests should show on a machine.
 
-    NCCL's own cost model, with the constants of its version, chooses algorithm, protocol and
-    channels, as RCCL's does on AMD's GPUs; the time is that of the choice, played as any plan is.
-    docs/concepts/calibration.md has its errors by size. With --log, the sizes are those of a run,
-    each beside what it took, and a sentence says what the difference means; COLLECTIVE may be left
-    out where the log names its test. With --calibrate, what differs on the machine is fitted to a
-    run, and every command counts on it that is given the file of --output as its machine. With
-    --without, parts are down, and each size stands beside what it takes on the whole system.
+    NCCL's own cost model chooses algorithm, protocol and channels, as RCCL's does on AMD's GPUs.
+    The choice is played as any plan is. The collective may be left out where --measured or
+    --calibrate names it.
     """
     gpus = named_gpus(on, gpus)
     down = degraded(machine_of(machine, servers, network), without, gpus, root)
     left = down.system
     ids = gpus_of(left, down.gpus)
+    settings = BANDWIDTH_KEYS.read(setting)
     options: ExpectOptions = {
         "nccl": nccl,
-        "nvls": not no_nvls,
-        "p2p": not no_p2p,
-        "algorithm": algorithm,
-        "protocol": protocol,
-        "link_bandwidth": link_bandwidth,
-        "network_bandwidth": network_bandwidth,
+        "nvls": True,
+        "p2p": True,
+        "algorithm": None,
+        "protocol": None,
+        "link_bandwidth": settings.get("link_bandwidth"),
+        "network_bandwidth": settings.get("network_bandwidth"),
         "processes": processes,
         "numbers": numbers,
-        "operation": operation,
-        "cross_nic": cross_nic,
-        "pxn": not no_pxn,
-        "gpudirect": not no_gpudirect,
+        "operation": reduction,
+        "cross_nic": 2,
+        "pxn": True,
+        "gpudirect": True,
     }
+    options.update(cast("ExpectOptions", read_environment(environment, HEEDED)))
     if calibrate is not None:
-        if log is not None:
-            raise typer.BadParameter("--calibrate reads a log by itself; leave out --log.")
+        if measured is not None:
+            raise typer.BadParameter("--calibrate reads a log by itself; leave out --measured.")
         if plot is not None:
-            raise typer.BadParameter("--calibrate draws nothing; plot its file with --log.")
+            raise typer.BadParameter("--calibrate draws nothing; plot its file with --measured.")
         if explain:
-            raise typer.BadParameter("--calibrate explains nothing; give --log or a collective.")
+            raise typer.BadParameter(
+                "--calibrate explains nothing; give --measured or a collective."
+            )
         if down.parts:
             raise typer.BadParameter("--calibrate is of a whole machine; leave out --without.")
         print_calibration(calibrate, left, ids, collective, root, options, output_file, json=json)
         return
     if output_file is not None:
         raise typer.BadParameter("--output is the machine of --calibrate; give a log with that.")
-    if log is not None:
+    if measured is not None:
         _print_log(
-            log, left, ids, collective, root, options, network, explain, json=json, plot=plot
+            measured, left, ids, collective, root, options, network, explain, json=json, plot=plot
         )
         return
     if collective is None:
-        raise typer.BadParameter("Name the collective, or give the --log of a run.")
+        raise typer.BadParameter("Name the collective, or give the output of a run as --measured.")
     sizes = _sizes(parse_size(least), parse_size(most), factor)
     rows = [dict(row) for row in expect(left, ids, collective, sizes, root=root, **options)]
     taken: list[float | None] = [None] * len(rows)
@@ -270,7 +209,7 @@ def expected(
     notes = ([note] if note else []) + down.notes + network_notes(left, ids, network)
     notes += choice_doubts(left, ids, collective, sizes, root=root, **_chosen(options))
     ran = [row["algorithm"] for row in rows]
-    bars = error_bars(left, ids, sizes, collective, ran, p2p=not no_p2p)
+    bars = error_bars(left, ids, sizes, collective, ran, p2p=options["p2p"])
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 

@@ -1,4 +1,4 @@
-"""A network between servers for the terminal: its switches by level, its links, its parameters."""
+"""Prints a network between servers: its switches by level, its links, its parameters."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def print_links(fabric: Fabric) -> None:
 
 
 def fabric_text(fabric: Fabric, form: str) -> str:
-    """The network as `toml`, `dot` or `json`.
+    """Gives the network as `toml`, `dot` or `json`.
 
     Raises:
         MachineError: If it is a graph and TOML is asked for.
@@ -116,7 +116,7 @@ def fabric_text(fabric: Fabric, form: str) -> str:
 
 
 def fabric_facts(fabric: Fabric) -> dict[str, Any]:
-    """The network as data."""
+    """Gives the network as data."""
     bisection = fabric.bisection_bandwidth
     bounds = fabric.bisection_bounds
     to_nodes, between = fabric.cables

@@ -13,7 +13,7 @@ from linkwright.errors import CollectiveError
 
 __all__ = ["Faster", "faster_than"]
 
-# What is tried on any number of GPUs, since it plans in seconds.
+# These are tried on any number of GPUs, since it plans in seconds.
 QUICK: Sequence[names.AlgorithmName] = ("three-phase", "nccl-ring", "nccl-tree", "nvls")
 
 # How many GPUs all algorithms are tried on.
@@ -34,7 +34,7 @@ class Faster:
     time: float
 
     def fields(self) -> dict[str, object]:
-        """The same as data; the time in seconds."""
+        """Gives the same as data; the time in seconds."""
         return {"algorithm": self.algorithm, "time": self.time}
 
     def text(self, planned: Timing) -> str:
@@ -54,7 +54,7 @@ def faster_than(
     *,
     stream_reuse: bool,
 ) -> Faster | None:
-    """The fastest other algorithm at the size of a timing that it beats.
+    """Gives the fastest other algorithm at the size of a timing that it beats.
 
     Only what plans quickly is tried on more than a few GPUs, and nothing on more than a few
     hundred.

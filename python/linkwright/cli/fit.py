@@ -12,7 +12,7 @@ from linkwright import Allocator, Pattern, System, expect
 from linkwright.allocation import BandwidthFit
 from linkwright.cli import output
 from linkwright.cli.cluster import one_for
-from linkwright.cli.options import Json, MachineName, gpu_ids
+from linkwright.cli.options import Json, MachineName, gpu_ids, written
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import given_machine
 from linkwright.errors import printable
@@ -29,38 +29,32 @@ Sample = tuple[tuple[int, int, int], float]
 
 def fit(
     machine: MachineName,
-    log: Annotated[
+    measured: Annotated[
         list[str] | None,
         typer.Option(
             metavar="IDS=FILE",
-            help="A log of all_reduce_perf on these GPUs, such as 0,3=a.txt; repeatable. "
-            "Without any, the time that is expected of NCCL is taken on each mix of links.",
+            help="A log of all_reduce_perf on these GPUs, such as 0,3=a.txt. Repeatable.  "
+            "[default: times that NCCL should take]",
         ),
     ] = None,
     size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Of the buffer that is reduced without a log.")
+        str, typer.Option(metavar="SIZE", help="Reduce this buffer where no log is given.")
     ] = "1GiB",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the fit, which --bandwidth-model takes."
-        ),
-    ] = None,
+    out: Annotated[Path | None, written("the fit, which --bandwidth-model takes,")] = None,
     json: Json = False,
 ) -> None:
     """Fit MAPA's effective bandwidth by links to measurements of a machine.
 
     Equation 2 of the paper has fourteen terms. A sample is the mix of links of the best ring on a
-    set of GPUs, with the bus bandwidth that an all-reduce reaches there. It is the largest of a
-    log. Without one it is expected of NCCL, on one set for each mix of two to five GPUs.
+    set of GPUs, with the bus bandwidth that an all-reduce reaches there.
     """
     # Equation 2 is of the links within a server; any of those that are alike stands for all.
     system = one_for(given_machine(machine), 1, "fit")
     allocator = Allocator(system)
     with output.working("fitting"):
         samples = (
-            [_of_log(allocator, text) for text in log]
-            if log
+            [_of_log(allocator, text) for text in measured]
+            if measured
             else _expected(system, allocator, parse_size(size))
         )
         found = BandwidthFit(samples)
@@ -97,7 +91,7 @@ def _of_log(allocator: Allocator, text: str) -> Sample:
     """
     ids, equals, name = text.partition("=")
     if not (ids and equals and name):
-        raise typer.BadParameter(f"`{text}` names no GPUs; write --log 0,3=FILE.")
+        raise typer.BadParameter(f"`{text}` names no GPUs; write --measured 0,3=FILE.")
     gpus = gpu_ids(ids)
     rows = list(read_nccl_log(Path(name)).rows())
     if len(gpus) < 2 or not rows:

@@ -1,4 +1,4 @@
-"""`linkwright gpu`: kernels inside GPUs, through caches and shared memory."""
+"""Has `linkwright gpu`: kernels inside GPUs, through caches and shared memory."""
 
 from __future__ import annotations
 
@@ -11,36 +11,30 @@ from linkwright import GpuSystem, names
 from linkwright.cli import output
 from linkwright.cli.gpu_litmus import litmus
 from linkwright.cli.gpu_options import (
+    CODE,
+    LEASE_KEYS,
     MEMORY,
-    Bandwidth,
-    Distribution,
-    Dram,
+    MEMORY_KEYS,
+    Gpu,
     Gpus,
-    Limit,
     Machine,
     Memories,
-    NoCode,
     On,
-    Preset,
-    ReadLease,
-    Remote,
-    TimestampBits,
-    Without,
-    WriteLease,
     between_of,
     check_heeded,
     choice,
     has_memory,
-    leases_of,
+    limit_key,
     memories_of,
     shown,
     system_of,
 )
-from linkwright.cli.options import Json, RunDirectory, among
+from linkwright.cli.keys import Keys, below, flag, text
+from linkwright.cli.options import Json, RunDirectory, Timeline, Without, among
+from linkwright.cli.panels import described_by
 from linkwright.cli.runs import Wanted, save_timeline, write_played
 from linkwright.cli.standard_input import DASH, standard_input
-from linkwright.cli.traces import LIMIT, Events, Since, Until, check_events, write_events
-from linkwright.cli.traces import Limit as Rows
+from linkwright.cli.traces import Events, Only, check_events, read_only, trace_option, write_events
 from linkwright.errors import SimulationError, TimeLimitError, printable
 from linkwright.files import LARGEST_INPUT, read_text
 from linkwright.gpu import GpuKernel, GpuRun, gpu_benchmarks, gpu_models
@@ -65,6 +59,23 @@ MOST_LOADS = 64
 STANDARD = ("aes", "atax", "bfs", "bicg", "conv", "fir", "mm", "mt", "relu")
 
 
+RUN_KEYS = Keys(
+    *MEMORY_KEYS,
+    *below(
+        "Settings of memory",
+        text("remote", "BUFFERS", "Buffers in the second GPU's memory, with distribution=first"),
+    ),
+    *LEASE_KEYS,
+    *CODE,
+    *below(
+        "Settings of kernels",
+        flag("data", "Move data and check the answer; false takes the same times sooner", "true"),
+    ),
+    *limit_key("1"),
+)
+COMPARE_KEYS = Keys(*MEMORY_KEYS, *LEASE_KEYS, *CODE, *limit_key("0.1"))
+
+
 @app.command("list")
 def list_benchmarks(json: Json = False) -> None:
     """List the benchmarks, the memory systems, and the GPUs that can run them."""
@@ -87,97 +98,67 @@ def list_benchmarks(json: Json = False) -> None:
 
 
 @app.command()
+@described_by(RUN_KEYS)
 def run(
     benchmark: Annotated[
         str,
         typer.Argument(
             metavar="NAME|FILE",
-            help="What to run: a benchmark (see gpu list), the file of a kernel of one's own, or - "
-            "for its text on standard input.",
+            help="A benchmark (see gpu list), the file of your own kernel, or - for its text on "
+            "standard input.",
             autocompletion=lambda: BENCHMARKS,
         ),
     ],
     size: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How large; what runs within seconds if absent."),
+        typer.Option(metavar="N", help="How large the benchmark is.  [default: a run of seconds]"),
     ] = None,
-    gpus: Gpus = None,
     memory: Annotated[
-        str, typer.Option(help="How the GPUs share memory.", **choice("memory system", MEMORY))
-    ] = "rdma",
-    preset: Preset = None,
-    machine: Machine = None,
-    on: On = None,
-    without: Without = None,
-    distribution: Distribution = "unified",
-    remote: Remote = None,
-    dram: Dram = "ideal",
-    shared_bandwidth: Bandwidth = 32.0,
-    read_lease: ReadLease = 10,
-    write_lease: WriteLease = 5,
-    timestamp_bits: TimestampBits = 16,
-    no_code: NoCode = False,
-    limit: Limit = 1.0,
-    timing_only: Annotated[
-        bool,
+        str,
         typer.Option(
-            "--timing-only", help="Move no data: the same times, sooner; no answer is checked."
+            help="How the GPUs share memory; gpu list has the names.",
+            **choice("memory system", MEMORY),
         ),
-    ] = False,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write what happened when, for ui.perfetto.dev."),
-    ] = None,
-    trace_of: Annotated[
-        Literal["accesses"] | None,
-        typer.Option("--trace", help="Keep for --events every access of a wavefront to a line."),
-    ] = None,
+    ] = "rdma",
+    setting: Annotated[list[str] | None, RUN_KEYS.option()] = None,
+    machine: Machine = None,
+    gpu: Gpu = None,
+    without: Without = None,
+    gpus: Gpus = None,
+    on: On = None,
+    timeline: Timeline = None,
+    trace: Annotated[Literal["accesses"] | None, trace_option("every access to a line")] = None,
     events: Events = None,
-    trace_limit: Rows = LIMIT,
-    trace_from: Since = 0.0,
-    trace_until: Until = None,
+    only: Only = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
-    """Run a benchmark or a kernel of one's own, and say what it took and what its caches did.
+    """Run a kernel inside GPUs, and tell its time and the work of its caches.
 
-    Kernels work on real data, and their answer is compared with a CPU's, or with what one's own
-    kernel expects: a wrong answer is an error. The time is that of copies and kernels; truly
-    shared memory needs no copies. With --machine the GPUs are joined by that machine's links, and
-    --preset says what lies inside them.
+    Kernels work on real data, and a wrong answer is an error. The time is that of copies and
+    kernels; truly shared memory needs no copies.
     """
     what = _what(benchmark)
     if size is not None and isinstance(what, GpuKernel):
         raise typer.BadParameter("--size is for benchmarks; a kernel of one's own has none.")
     wanted = Wanted(to=to, timeline=timeline)
     wanted.check()
-    check_events(trace_of, events)
-    if trace_of is None and (trace_from or trace_until is not None):
-        raise typer.BadParameter("--trace-from and --trace-until are of --trace.")
-    leases = leases_of(read_lease, write_lease, timestamp_bits)
+    check_events(trace, events)
+    span = read_only(trace, only, ("from", "until", "limit"))
+    settings = RUN_KEYS.read(setting)
     between = between_of(machine, on, without, gpus)
-    system = system_of(
-        preset,
-        between,
-        memory,
-        distribution,
-        dram,
-        shared_bandwidth,
-        leases,
-        code=not no_code,
-        remote=remote,
-    )
-    check_heeded([system], shared_bandwidth, leases)
+    system = system_of(gpu, between, memory, settings)
+    check_heeded([system], settings)
     with shown(benchmark, system.cycle) as progress:
         found = system.play(
             what,
             size,
-            data=not timing_only,
-            limit=limit,
+            data=settings.get("data", True),
+            limit=settings.get("limit", 1.0),
             timeline=wanted.spans,
-            accesses=trace_limit if trace_of else 0,
-            accesses_from=trace_from,
-            accesses_until=trace_until,
+            accesses=span.limit if trace else 0,
+            accesses_from=span.since,
+            accesses_until=span.until,
             progress=progress,
         )
     if events is not None:
@@ -203,7 +184,7 @@ def run(
 
 
 def _what(given: str) -> names.BenchmarkName | GpuKernel:
-    """The benchmark of a name, or the kernel of a file.
+    """Gives the benchmark of a name, or the kernel of a file.
 
     Raises:
         FileError: If the file cannot be read.
@@ -222,54 +203,44 @@ def _what(given: str) -> names.BenchmarkName | GpuKernel:
 
 
 @app.command()
+@described_by(COMPARE_KEYS)
 def compare(
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[NAME|FILE]...",
-            help="What to run: benchmarks (see gpu list) and files of kernels of one's own; the "
-            "nine of the dissertation's Table 3.2 if absent.",
+            help="Benchmarks (see gpu list) and files of your own kernels.  "
+            "[default: the nine of MGPU-TSM's Table 3.2]",
             autocompletion=lambda: BENCHMARKS,
         ),
     ] = None,
+    size: Annotated[
+        Literal["small", "full"],
+        typer.Option(metavar="small|full", help="full takes the dissertation's sizes, and hours."),
+    ] = "small",
     memory: Memories = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="At the dissertation's footprints, which take long.")
-    ] = False,
-    gpus: Gpus = None,
-    preset: Preset = None,
+    setting: Annotated[list[str] | None, COMPARE_KEYS.option()] = None,
     machine: Machine = None,
-    on: On = None,
+    gpu: Gpu = None,
     without: Without = None,
-    distribution: Distribution = "unified",
-    dram: Dram = "ideal",
-    shared_bandwidth: Bandwidth = 32.0,
-    read_lease: ReadLease = 10,
-    write_lease: WriteLease = 5,
-    timestamp_bits: TimestampBits = 16,
-    no_code: NoCode = False,
-    limit: Limit = 0.1,
+    gpus: Gpus = None,
+    on: On = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
-    """Compare memory systems on benchmarks: times, hits, traffic, and whether answers are right.
+    """Compare memory systems on benchmarks: times, hits, traffic and answers.
 
-    Speed-ups are over the first memory system. Where a kernel needs coherence that a memory
-    lacks, its answer is wrong, or it never ends: that is a column, not an error. A machine has no
-    memory that all GPUs share: with --machine the systems that need it are left out.
+    Speed-ups are over the first memory system. A wrong answer, or a kernel that never ends, is a
+    column and not an error. With --machine, systems without its shared memory are left out.
     """
     kernels = {name: _what(name) for name in benchmarks or STANDARD}
     Wanted(to=to).check()
-    sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
-    leases = leases_of(read_lease, write_lease, timestamp_bits)
+    sizes = {row["name"]: row[f"{size}_size"] for row in gpu_benchmarks()}
+    settings = COMPARE_KEYS.read(setting)
     between = between_of(machine, on, without, gpus)
-    systems = [
-        system_of(
-            preset, between, kind, distribution, dram, shared_bandwidth, leases, code=not no_code
-        )
-        for kind in memories_of(memory, between)
-    ]
-    check_heeded(systems, shared_bandwidth, leases)
+    systems = [system_of(gpu, between, kind, settings) for kind in memories_of(memory, between)]
+    check_heeded(systems, settings)
+    limit = settings.get("limit", 0.1)
     from linkwright.runs.gpu.compared import KernelComparison
 
     made = KernelComparison(
@@ -373,7 +344,7 @@ def _print(run: GpuRun) -> None:
 
 
 def _print_loads(words: list[dict[str, Any]], timed: list[dict[str, Any]]) -> None:
-    """What the loads have read that a kernel records, and how long they took, a line for each name.
+    """Prints the words and the times of the loads that a kernel records, a line for each name.
 
     A wavefront may have several loads of a name.
     """

@@ -1,4 +1,4 @@
-"""`linkwright gpu litmus`: small programs that tell a coherent memory from another."""
+"""Has `linkwright gpu litmus`: small programs that tell a coherent memory from another."""
 
 from __future__ import annotations
 
@@ -9,79 +9,70 @@ import typer
 from linkwright import GpuSystem, names
 from linkwright.cli import output
 from linkwright.cli.gpu_options import (
-    Bandwidth,
-    Distribution,
-    Dram,
+    LEASE_KEYS,
+    MEMORY_KEYS,
+    Gpu,
     Gpus,
-    Limit,
     Machine,
     Memories,
     On,
-    Preset,
-    ReadLease,
-    TimestampBits,
-    Without,
-    WriteLease,
     between_of,
     check_heeded,
-    choice,
-    leases_of,
+    limit_key,
     memories_of,
     system_of,
 )
-from linkwright.cli.options import Json
+from linkwright.cli.keys import Keys
+from linkwright.cli.options import Json, Without, among
+from linkwright.cli.panels import JOB, described_by
 from linkwright.gpu import gpu_litmus
 from linkwright.scenario import choice_names
 
 TESTS = choice_names()["litmus_test"]
+KEYS = Keys(*MEMORY_KEYS, *LEASE_KEYS, *limit_key("0.001"))
 
 
+@described_by(KEYS, {"Tests": TESTS})
 def litmus(
     test: Annotated[
         list[str] | None,
-        typer.Option(help="Which test; repeatable; all if absent.", **choice("litmus test", TESTS)),
+        typer.Argument(
+            metavar="[TEST]...",
+            help="Litmus tests, such as iriw.  [default: all]",
+            callback=among("litmus test", TESTS),
+            autocompletion=lambda: TESTS,
+        ),
     ] = None,
     memory: Memories = None,
-    seeds: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many starts of each test.")
-    ] = 100,
-    first_seed: Annotated[
-        int, typer.Option(metavar="SEED", min=0, help="The first; the others follow it.")
+    seed: Annotated[
+        int, typer.Option(metavar="SEED", min=0, rich_help_panel=JOB, help="The first start.")
     ] = 0,
-    gpus: Gpus = None,
-    preset: Preset = None,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", min=1, rich_help_panel=JOB, help="Starts of each test.")
+    ] = 100,
+    setting: Annotated[list[str] | None, KEYS.option()] = None,
     machine: Machine = None,
-    on: On = None,
+    gpu: Gpu = None,
     without: Without = None,
-    distribution: Distribution = "unified",
-    dram: Dram = "ideal",
-    shared_bandwidth: Bandwidth = 32.0,
-    read_lease: ReadLease = 10,
-    write_lease: WriteLease = 5,
-    timestamp_bits: TimestampBits = 16,
-    limit: Limit = 1e-3,
+    gpus: Gpus = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
-    """Play litmus tests under memory systems, and count what no order of all accesses gives.
+    """Count outcomes of litmus tests that no order of all accesses gives.
 
-    Each test is played from cold caches and from such that hold its addresses. A seed draws the
-    wavefronts' compute units, when they start, and whether x and y share a line or a bank: a start
-    that went wrong comes again with --first-seed and --seeds 1. Where a memory system is relaxed,
-    there is a fence between any two accesses. What goes wrong is a column, not an error.
+    Each test runs from cold and from warm caches. A seed draws the compute units of wavefronts,
+    their starts, and whether x and y share a line or a bank. --seed N --seeds 1 repeats a start
+    that went wrong. A relaxed memory system has a fence between any two accesses.
     """
-    leases = leases_of(read_lease, write_lease, timestamp_bits)
+    settings = KEYS.read(setting)
     between = between_of(machine, on, without, gpus)
-    systems = [
-        system_of(preset, between, kind, distribution, dram, shared_bandwidth, leases)
-        for kind in memories_of(memory, between)
-    ]
-    check_heeded(systems, shared_bandwidth, leases)
+    systems = [system_of(gpu, between, kind, settings) for kind in memories_of(memory, between)]
+    check_heeded(systems, settings)
+    limit = settings.get("limit", 1e-3)
     rows: list[dict[str, Any]] = []
     for name in dict.fromkeys(test or TESTS):
         for system in systems:
-            rows += [
-                _played(system, name, warm, seeds, first_seed, limit) for warm in (False, True)
-            ]
+            rows += [_played(system, name, warm, seeds, seed, limit) for warm in (False, True)]
     if json:
         output.print_json(rows)
         return
@@ -109,7 +100,7 @@ def litmus(
 def _played(
     system: GpuSystem, test: str, warm: bool, seeds: int, first_seed: int, limit: float
 ) -> dict[str, Any]:
-    """One test under one memory system, from cold or warm caches."""
+    """Gives one test under one memory system, from cold or warm caches."""
     caches = "warm" if warm else "cold"
     with output.progress_bar() as bar:
         what = f"{test} {system.memory} {caches}"

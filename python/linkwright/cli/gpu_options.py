@@ -1,4 +1,4 @@
-"""What the commands of `linkwright gpu` have in common: the GPUs, and how they share memory."""
+"""Holds options and settings of `linkwright gpu`: the GPUs, and how they share memory."""
 
 from __future__ import annotations
 
@@ -11,32 +11,60 @@ import typer
 
 from linkwright import GpuSystem, names
 from linkwright.cli import output
-from linkwright.cli.options import among, gpu_ids
+from linkwright.cli.keys import Key, below, flag, named, number
+from linkwright.cli.options import among, gpu_ids, machine_option
+from linkwright.cli.panels import JOB, SYSTEM
 from linkwright.cli.standard_input import given_machine
 from linkwright.errors import printable
 from linkwright.files import read_text
-from linkwright.gpu import GpuModel
+from linkwright.gpu import GpuModel, gpu_models
 from linkwright.scenario import choice_names
 from linkwright.texts import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 MEMORY = choice_names()["memory_system"]
 # How many GPUs there are without a machine.
 GPUS = 4
-# What the options are that not all memory systems heed, where they are not given.
-DEFAULTS = {
-    "shared_bandwidth": 32.0,
-    "read_lease": 10,
-    "write_lease": 5,
-    "timestamp_bits": 16,
-}
 
 
 def choice(what: str, known: list[str]) -> dict[str, Any]:
-    """What makes an option refuse all but some names, and complete them."""
+    """Makes an option refuse all but some names, and complete them."""
     return {"callback": among(what, known), "metavar": "NAME", "autocompletion": lambda: known}
+
+
+# The settings of GPUs that share memory, by the keywords of `GpuSystem`.
+MEMORY_KEYS = below(
+    "Settings of memory",
+    named(
+        "distribution",
+        "Where pages lie: in turn, buffers in blocks, or all in the first GPU",
+        choice_names()["distribution"],
+        "unified",
+    ),
+    named("dram", "How memory is timed", choice_names()["dram"], "ideal"),
+    number(
+        "shared_bandwidth",
+        "GB/S",
+        "The bandwidth of each GPU to truly shared memory, each way",
+        "32",
+        kind=float,
+    ),
+)
+LEASE_KEYS = below(
+    "Settings of leases",
+    number("read_lease", "N", "How long a copy that was read is valid, in logical time", "10"),
+    number("write_lease", "N", "How long a copy that was written is valid", "5"),
+    number("timestamp_bits", "N", "Bits of a timestamp, 2 to 16", "16"),
+)
+CODE = below("Settings of kernels", flag("code", "Read kernels' code through caches", "true"))
+
+
+def limit_key(seconds: str) -> list[Key]:
+    """The key for the simulated time after which a run gives up."""
+    said = "The simulated time after which to give up"
+    return below("Settings of kernels", number("limit", "SECONDS", said, seconds, kind=float))
 
 
 Gpus = Annotated[
@@ -45,120 +73,60 @@ Gpus = Annotated[
         metavar="N",
         min=1,
         max=32,
-        help="How many GPUs; 4, or all of the machine's, if absent.",
+        rich_help_panel=JOB,
+        help="Use N GPUs.  [default: 4, or all of the machine]",
     ),
 ]
-Preset = Annotated[
+Gpu = Annotated[
     str | None,
     typer.Option(
+        "--gpu",
         metavar="NAME|FILE",
-        help="The inside of the GPUs: a model's name, or its file, with a [hierarchy]; r9-nano, or "
-        "the machine's own, if absent.",
+        rich_help_panel=SYSTEM,
+        help="The inside of each GPU: a model, or a file with a [hierarchy].  "
+        "[default: r9-nano, or the machine's]",
+        autocompletion=lambda: [model.name for model in gpu_models() if model.has_hierarchy],
     ),
 ]
 Machine = Annotated[
-    str | None,
-    typer.Option(
-        "--machine",
-        "-m",
-        metavar="NAME|FILE|-",
-        help="Join the GPUs by the links of a machine: a preset's name or a file; PCIe as the "
-        "GPU's file says if absent.",
-    ),
+    str | None, machine_option("Join the GPUs by this machine's links.  [default: PCIe]")
 ]
 On = Annotated[
     str | None,
-    typer.Option(metavar="IDS", help="Which GPUs of the machine, such as 0,3 or 0-3."),
-]
-Without = Annotated[
-    list[str] | None,
     typer.Option(
-        metavar="PART",
-        help="A part of the machine that is absent: a device, such as mlx5_3, or all links of a "
-        "pair, such as GPU0-GPU3; repeatable.",
+        metavar="IDS",
+        rich_help_panel=JOB,
+        help="Use these GPUs of the machine, such as 0,3 or 0-3.",
     ),
-]
-Distribution = Annotated[
-    str,
-    typer.Option(
-        help="Which GPU's memory holds what: pages in turn, buffers in blocks, or all in the "
-        "first GPU's, which then runs all.",
-        **choice("distribution", choice_names()["distribution"]),
-    ),
-]
-Remote = Annotated[
-    str | None,
-    typer.Option(
-        metavar="BUFFERS",
-        help="Buffers that lie in the second GPU's memory, by commas; takes --distribution first.",
-    ),
-]
-Bandwidth = Annotated[
-    float,
-    typer.Option(metavar="GB/S", help="Of each GPU to truly shared memory, each way."),
-]
-Dram = Annotated[
-    str,
-    typer.Option(
-        help="How memory is timed: at one latency, or by banks and rows.",
-        **choice("timing of memory", choice_names()["dram"]),
-    ),
-]
-ReadLease = Annotated[
-    int,
-    typer.Option(
-        metavar="TIME",
-        help="How long a copy that was read is valid, in logical time, where lines are leased.",
-    ),
-]
-WriteLease = Annotated[
-    int, typer.Option(metavar="TIME", help="How long one that was written is, likewise.")
-]
-TimestampBits = Annotated[int, typer.Option(metavar="N", help="Of a timestamp, 2 to 16.")]
-Limit = Annotated[
-    float, typer.Option(metavar="SECONDS", help="Simulated time after which to give up.")
-]
-NoCode = Annotated[
-    bool,
-    typer.Option("--no-code", help="Kernels' code is known, and not read through caches."),
 ]
 Memories = Annotated[
     list[str] | None,
     typer.Option(
-        help="How the GPUs share memory; repeatable; all if absent.",
+        help="How the GPUs share memory; gpu list has the names. Repeatable.  [default: all]",
         **choice("memory system", MEMORY),
     ),
 ]
 
 
-def leases_of(read: int, write: int, bits: int) -> dict[str, int]:
-    """The leases, as `system_of` takes them."""
-    return {"read_lease": read, "write_lease": write, "timestamp_bits": bits}
-
-
-def check_heeded(
-    systems: Sequence[GpuSystem], shared_bandwidth: float, leases: dict[str, int]
-) -> None:
+def check_heeded(systems: Sequence[GpuSystem], given: Mapping[str, Any]) -> None:
     """Refuses a setting that none of the memory systems heeds.
 
     Raises:
-        typer.BadParameter: If one differs from its default, and changes nothing.
+        typer.BadParameter: If one is given, and changes nothing.
     """
     heeded = {setting for system in systems for setting in system.heeds}
-    given = {"shared_bandwidth": shared_bandwidth, **leases}
-    for setting, default in DEFAULTS.items():
-        if given[setting] != default and setting not in heeded:
+    for setting in ("shared_bandwidth", *(key.name for key in LEASE_KEYS)):
+        if setting in given and setting not in heeded:
             machine = systems[0].machine
             if setting == "shared_bandwidth" and machine is not None:
                 raise typer.BadParameter(
-                    f"--shared-bandwidth changes nothing: the links of {machine.name} say how fast "
+                    f"shared_bandwidth changes nothing: the links of {machine.name} say how fast "
                     "their way to shared memory is; leave it out, or change these links."
                 )
             heeding = [name for name in MEMORY if setting in GpuSystem(memory=name).heeds]  # type: ignore[arg-type]
             kinds = ", ".join(dict.fromkeys(system.memory for system in systems))
-            option = f"--{setting.replace('_', '-')}"
             raise typer.BadParameter(
-                f"{option} changes nothing under {kinds}; leave it out, or take "
+                f"{setting} changes nothing under {kinds}; leave it out, or take "
                 f"{', '.join(heeding)}."
             )
 
@@ -206,46 +174,36 @@ def needs_shared(memory: str) -> bool:
 
 
 def system_of(
-    preset: str | None,
-    between: dict[str, Any],
-    memory: str,
-    distribution: str,
-    dram: str,
-    shared_bandwidth: float,
-    leases: dict[str, Any],
-    *,
-    code: bool = True,
-    remote: str | None = None,
+    gpu: str | None, between: dict[str, Any], memory: str, settings: Mapping[str, Any]
 ) -> GpuSystem:
-    """The GPUs that were asked for."""
+    """The GPUs that were asked for, with the settings that are of them."""
+    own = {key.name for key in (*MEMORY_KEYS, *LEASE_KEYS, *CODE)} | {"remote"}
+    given = {name: value for name, value in settings.items() if name in own}
+    remote = given.pop("remote", "")
     return GpuSystem(
-        None if preset is None else _model(preset),
+        None if gpu is None else _model(gpu),
         memory=cast("names.MemorySystemName", memory),
         **between,
-        distribution=cast("names.DistributionName", distribution),
         remote=remote.split(",") if remote else (),
-        dram=cast("names.DramName", dram),
-        shared_bandwidth=shared_bandwidth,
-        **leases,
-        code=code,
+        **given,
     )
 
 
-def _model(preset: str) -> GpuModel | str:
-    """The name of a model, or the model of a file.
+def _model(gpu: str) -> GpuModel | str:
+    """Gives the name of a model, or the model of a file.
 
     Raises:
         FileError: If the file cannot be read.
     """
-    path = Path(preset)
+    path = Path(gpu)
     if path.suffix != ".toml":
-        return preset
-    return GpuModel.from_text(read_text(path), printable(preset))
+        return gpu
+    return GpuModel.from_text(read_text(path), printable(gpu))
 
 
 @contextmanager
 def shown(what: str, cycle: float) -> Iterator[Callable[[int, float], object] | None]:
-    """What shows wavefronts done, simulated time, and how fast that goes; None off a terminal.
+    """Shows wavefronts done, simulated time and its pace; gives None off a terminal.
 
     Args:
         what: What runs.

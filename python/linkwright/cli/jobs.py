@@ -10,7 +10,9 @@ import typer
 
 from linkwright.allocation import pattern_names
 from linkwright.cli import output
-from linkwright.cli.options import Json, among, picked
+from linkwright.cli.keys import Keys, number
+from linkwright.cli.options import Json, among, picked, written
+from linkwright.cli.panels import described_by
 from linkwright.cli.settings import default_of, of_setting
 from linkwright.documents import json_text
 from linkwright.scenario import Job, generate_jobs, workload_names, workloads, write_jobs
@@ -30,14 +32,22 @@ def _drawn_from(what: str, known: Callable[[], list[str]], said: str) -> Any:
     )
 
 
-def _seconds(value: float | None) -> float | None:
-    # Not a number is in no range, so that a range alone would let it through.
-    if value is not None and not 0 <= value <= LONGEST_INTERARRIVAL:
-        raise typer.BadParameter(f"{value:g} is not from 0 to {LONGEST_INTERARRIVAL:,} seconds.")
-    return value
+KEYS = Keys(
+    number("max_gpus", "N", "The most GPUs of a job", "5", least=1, most=128),
+    number(
+        "mean_interarrival",
+        "SECONDS",
+        "The mean time between arrivals",
+        "all at zero",
+        kind=float,
+        least=0,
+        most=LONGEST_INTERARRIVAL,
+    ),
+)
 
 
 @app.command()
+@described_by(KEYS)
 def generate(
     seed: Annotated[
         int, of_setting("jobs.generate.seed", defaults=True, most=2**64 - 1)
@@ -45,13 +55,10 @@ def generate(
     count: Annotated[int, of_setting("jobs.generate.count", defaults=True)] = default_of(
         "jobs.generate.count"
     ),
-    max_gpus: Annotated[
-        int, of_setting("jobs.generate.max_gpus", defaults=True, most=128)
-    ] = default_of("jobs.generate.max_gpus"),
     workload: Annotated[
         list[str] | None,
         _drawn_from(
-            "workload", workload_names, "Draw from this workload; repeatable; all where absent."
+            "workload", workload_names, "Draw from this workload. Repeatable.  [default: all]"
         ),
     ] = None,
     pattern: Annotated[
@@ -59,32 +66,23 @@ def generate(
         _drawn_from(
             "pattern",
             pattern_names,
-            "Draw from this pattern of communication; repeatable; a ring where absent.",
+            "Draw from this pattern of communication. Repeatable.  [default: ring]",
         ),
     ] = None,
-    mean_interarrival: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            callback=_seconds,
-            help="Mean time between arrivals; all at zero where absent.",
-        ),
-    ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to this file."),
-    ] = None,
+    setting: Annotated[list[str] | None, KEYS.option()] = None,
+    to: Annotated[Path | None, written("the jobs")] = None,
     json: Json = False,
 ) -> None:
     """Generate MAPA's uniform mix of jobs, or one like it, as a job file (CSV)."""
+    settings = KEYS.read(setting)
     with output.progress_bar() as progress:
         drawn = picked(workload, workload_names())
         made = generate_jobs(
             seed,
             count,
-            max_gpus,
+            settings.get("max_gpus", default_of("jobs.generate.max_gpus")),
             workloads=drawn,
-            mean_interarrival=mean_interarrival,
+            mean_interarrival=settings.get("mean_interarrival"),
             patterns=picked(pattern, pattern_names()),
         )
         if to is not None:
@@ -103,7 +101,7 @@ def _in_pieces(
     write: Callable[[Sequence[Job], int], str],
     progress: Callable[[str, int, int], None] | None,
 ) -> str:
-    """The jobs' text, made piece by piece."""
+    """Gives the jobs' text, made piece by piece."""
     pieces = []
     for start in range(0, len(jobs), PIECE):
         pieces.append(write(jobs[start : start + PIECE], start))
@@ -137,7 +135,7 @@ def _fields(job: Job) -> dict[str, object]:
 
 @app.command("workloads")
 def list_workloads(json: Json = False) -> None:
-    """List the workloads: whether bandwidth matters to them, and what an iteration costs."""
+    """List the workloads, whether bandwidth matters to them, and the cost of an iteration."""
     import pyarrow as pa
 
     columns = pa.table(workloads())

@@ -9,7 +9,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from linkwright.cli import output
-from linkwright.cli.gpu_options import choice
+from linkwright.cli.panels import JOB, Rare
+from linkwright.cli.settings import among
 from linkwright.errors import SimulationError
 from linkwright.files import read_text
 from linkwright.gpu import GpuModel
@@ -17,28 +18,38 @@ from linkwright.scenario import Table, choice_names
 from linkwright.texts import duration
 from linkwright.training import kernel_fields, kernel_times
 
-__all__ = ["Kernel", "Shapes", "print_kernels"]
+__all__ = ["Kernels", "kernel_of", "print_kernels"]
 
-OF_KERNELS = "Kernels alone"
+KINDS = choice_names()["kernel"]
 
-Kernel = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_KERNELS,
-        help="Time kernels of this kind alone on --gpu, by --shape and --precision.",
-        **choice("kernel", choice_names()["kernel"]),
-    ),
-]
-Shapes = Annotated[
+Kernels = Annotated[
     list[str] | None,
     typer.Option(
-        "--shape",
-        rich_help_panel=OF_KERNELS,
-        metavar="SHAPE",
-        help="Give its numbers, as 4096x4096x8192 (m, n, k of gemm). Each may be named, as "
-        "batch=1,tokens=8192,heads=32,kv-heads=8,head=128; repeatable.",
+        "--kernel",
+        rich_help_panel=Rare(JOB),
+        metavar="KIND:SHAPE",
+        help=f"Time a kernel alone on --gpu, such as gemm:4096x4096x8192 ({', '.join(KINDS)}). "
+        "Repeatable.",
+        autocompletion=lambda: [f"{kind}:" for kind in KINDS],
     ),
 ]
+
+
+def kernel_of(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """Gives the kind of some kernels, and the shape of each.
+
+    Raises:
+        typer.BadParameter: If there is no such kind, or they are of several.
+    """
+    kinds, shapes = [], []
+    for text in texts:
+        kind, _, shape = text.partition(":")
+        among("kernel", KINDS)(kind)
+        kinds.append(kind)
+        shapes += [shape] if shape else []
+    if len(set(kinds)) > 1:
+        raise typer.BadParameter(f"--kernel names {kinds[0]} and {kinds[-1]}; time one kind alone.")
+    return kinds[0], shapes
 
 
 def print_kernels(
@@ -57,7 +68,10 @@ def print_kernels(
     """
     fields = " x ".join(kernel_fields(cast("Any", kernel)))
     if not shapes:
-        raise SimulationError(f"a `{kernel}` of which shape?", f"say --shape: {fields}")
+        raise SimulationError(
+            f"a `{kernel}` of which shape?",
+            f"give it, as --kernel {kernel}:SHAPE, which is {fields}",
+        )
     if gpu is None:
         raise SimulationError(f"a `{kernel}` on which GPU?", "say --gpu, as --gpu h100")
     model = _model(gpu)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import typer
 
 from linkwright import System
 from linkwright.cli import matrix, output
 from linkwright.cli.fabric import fabric_text, print_fabric, print_paths
-from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
+from linkwright.cli.keys import Keys, number, text
+from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named, written
+from linkwright.cli.panels import OUTPUT, SYSTEM, described_by
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
 from linkwright.errors import FileError, MachineError, printable
@@ -39,15 +41,12 @@ app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 @app.command("list")
 def list_machines(
     models: Annotated[
-        bool, typer.Option("--gpu-models", help="List the models of GPU that are known instead.")
+        bool, typer.Option("--gpu-models", help="List models of GPUs instead.")
     ] = False,
-    gpus: Annotated[bool, typer.Option("--gpus", hidden=True)] = False,
     json: Json = False,
 ) -> None:
     """List the built-in machines, and the kinds of network between servers."""
-    if gpus:
-        typer.echo("warning: --gpus is --gpu-models now; it is read in this release only", err=True)
-    if models or gpus:
+    if models:
         _list_gpus(json)
         return
     rows: list[dict[str, object]] = [
@@ -154,43 +153,48 @@ def show(
         str,
         typer.Argument(
             metavar="NAME|FILE|-",
-            help="A preset's name or a machine's file, or a kind of network or a network's file; "
-            "- is the input.",
+            help="The name or file of a machine or a network; - is the input.",
             autocompletion=lambda: [*(name for name, _ in preset_names()), *fabric_names()],
         ),
     ],
     servers: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Show so many of the machine, on a network."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            rich_help_panel=SYSTEM,
+            help="Join N of the machine by a network.",
+        ),
     ] = None,
     network: NetworkName = None,
-    form: Annotated[ShownForm, typer.Option("--as", help="In which form.")] = "table",
-    to: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the form of --as to this file."),
-    ] = None,
     devices: Annotated[
-        bool, typer.Option("--devices", help="List every device with what is known of it instead.")
+        bool, typer.Option("--devices", help="List every device instead, with its facts.")
     ] = False,
     bandwidth_profile: BandwidthProfile = None,
     paths: Annotated[
         str | None,
         typer.Option(
-            metavar="FROM,TO", help="Of a network, list the shortest paths of two nodes instead."
+            metavar="FROM,TO", help="List the shortest paths of two nodes of a network instead."
         ),
     ] = None,
-    most: Annotated[
-        int, typer.Option(metavar="N", min=1, max=100_000, help="How many paths are listed.")
-    ] = 16,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="List N paths.")] = 16,
+    form: Annotated[
+        ShownForm,
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            rich_help_panel=OUTPUT,
+            help=f"Print it as {', '.join(get_args(ShownForm))}.",
+        ),
+    ] = "table",
+    to: Annotated[Path | None, written("the text of --as")] = None,
     json: Json = False,
 ) -> None:
-    """Show a machine: the link of every pair of GPUs, the devices, and what was assumed.
+    """Show a machine: the link of every pair of GPUs, the devices, and the assumptions.
 
-    Of a network: its ports, cables, bisection and distances, its switches by level, its links and
-    its parameters. Of servers on a network: both, and which network interface is at which port.
-
-    As nvidia-smi, rocm-smi or nccl-xml it prints what such a server's own tools would print; NCCL
-    takes the last as NCCL_TOPO_FILE.
+    A network shows its ports, cables, bisection, distances, switches and links. Servers on a
+    network show both. nvidia-smi, rocm-smi and nccl-xml are what such a server's own tools print;
+    NCCL takes the last as NCCL_TOPO_FILE.
     """
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
@@ -205,7 +209,7 @@ def show(
     if paths is not None:
         if not isinstance(loaded, Fabric):
             raise typer.BadParameter("--paths is of a network, such as torus, and not of a server.")
-        _show_paths(loaded, paths, most, json)
+        _show_paths(loaded, paths, limit, json)
         return
     if asked and isinstance(loaded, Fabric):
         raise typer.BadParameter(
@@ -260,14 +264,22 @@ def _show_paths(fabric: Fabric, pair: str, most: int, json: bool) -> None:
     output.print_json({"count": count, "paths": [dict(row) for row in paths]})
 
 
+IMPORT_KEYS = Keys(
+    text("nvlink", "KIND", "The generation of NVLink, such as nvlink3"),
+    text("pcie", "KIND", "The generation of PCIe, such as pcie4"),
+    number("xgmi_links", "N", "The xGMI links of a pair of AMD GPUs", least=1, most=1000),
+)
+
+
 @app.command("import")
+@described_by(IMPORT_KEYS)
 def import_machine(
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="What to read; - is the input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="The text; - is the input.")],
     format: Annotated[
         ImportFormatName | None,
         typer.Option(
             metavar="NAME",
-            help=f"Its format, told from the text if absent: {', '.join(import_format_names())}.",
+            help=f"The text's format: {', '.join(import_format_names())}.  [default: as it looks]",
             callback=among("format", import_format_names()),
             autocompletion=import_format_names,
         ),
@@ -276,38 +288,31 @@ def import_machine(
         str | None,
         typer.Option(metavar="NAME", help="The machine's name.", callback=named),
     ] = None,
-    nvlink: Annotated[
-        str | None, typer.Option(metavar="KIND", help="The NVLink generation, such as nvlink3.")
-    ] = None,
-    pcie: Annotated[
-        str | None, typer.Option(metavar="KIND", help="The PCIe generation, such as pcie4.")
-    ] = None,
-    xgmi_links: Annotated[
-        int | None,
-        typer.Option(min=1, max=1000, help="How many xGMI links join a pair of AMD GPUs."),
-    ] = None,
+    setting: Annotated[list[str] | None, IMPORT_KEYS.option()] = None,
     measured: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Take the bandwidths that p2pBandwidthLatencyTest, nvbandwidth or "
-            "rocm-bandwidth-test measured between its GPUs.",
+            help="Take bandwidths from p2pBandwidthLatencyTest, nvbandwidth or "
+            "rocm-bandwidth-test.",
         ),
-    ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
     ] = None,
     form: Annotated[
         Form | None,
-        typer.Option("--as", help="In which form; toml where absent."),
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            rich_help_panel=OUTPUT,
+            help=f"Print it as {', '.join(get_args(Form))}.  [default: toml]",
+        ),
     ] = None,
+    to: Annotated[Path | None, written("the text of --as")] = None,
     json: Json = False,
 ) -> None:
     """Turn what nvidia-smi, rocm-smi, amd-smi or NCCL says of a machine into a machine's file.
 
-    Or into what another of them would say: --as nvidia-smi, rocm-smi or nccl-xml.
-    What the text leaves open is assumed, and said on standard error. With --measured, FILE may be
-    a preset's name, and pairs of GPUs that are far below their like are named there, too.
+    --as turns it into what another of them would say. Standard error tells what the text leaves
+    open and was assumed. With --measured, FILE may be a preset's name, and slow pairs are named.
     """
     if json and to is None and form not in (None, "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
@@ -316,19 +321,19 @@ def import_machine(
         if measured is not None and file in {preset for preset, _ in preset_names()}:
             machine = System.from_text(System(file).to_toml(), file, name=name)
         else:
-            machine = _imported(file, format, name, nvlink, pcie, xgmi_links)
+            machine = _imported(file, format, name, IMPORT_KEYS.read(setting))
         if measured is not None:
             machine, remarks = _measured(machine, measured)
     except MachineError as error:
         # A bad text is an InputError: this is an option that no machine can have.
         raise typer.BadParameter(str(error)) from error
-    text = _text(machine, form or "toml")
+    written_as = _text(machine, form or "toml")
     if to is not None:
-        output.save(to, text)
+        output.save(to, written_as)
     if json:
         output.document(_text(machine, "json"))
     elif to is None:
-        output.document(text)
+        output.document(written_as)
     output.notes("Warning", machine.warnings, stderr=True)
     output.notes("Assumed", machine.assumptions, stderr=True)
     for title, lines in remarks.items():
@@ -351,9 +356,7 @@ def _imported(
     file: str,
     format: ImportFormatName | None,
     name: str | None,
-    nvlink: str | None,
-    pcie: str | None,
-    xgmi_links: int | None,
+    settings: dict[str, Any],
 ) -> System:
     if file == "-":
         return System.from_text(
@@ -361,18 +364,14 @@ def _imported(
             "<stdin>",
             format=format,
             name=name,
-            nvlink=nvlink,
-            pcie=pcie,
-            xgmi_links=xgmi_links,
+            **settings,
         )
     if Path(file).exists():
         return read_system(
             Path(file),
             format=format,
             name=name,
-            nvlink=nvlink,
-            pcie=pcie,
-            xgmi_links=xgmi_links,
+            **settings,
         )
     raise FileError(f"there is no file `{file}`", "write - to read standard input")
 

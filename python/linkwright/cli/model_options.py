@@ -1,108 +1,203 @@
-"""Holds the options of `linkwright train` for language models, and for its GPUs."""
+"""Holds the options and settings of `linkwright train`, and the names that it knows by group."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from linkwright.cli.durations import parse_duration
 from linkwright.cli.gpu_options import choice
+from linkwright.cli.groups import grouped
+from linkwright.cli.keys import Keys, below, file, flag, named, number, size, text, time
+from linkwright.cli.panels import JOB, OUTPUT, SYSTEM, Rare
+from linkwright.recipes import SHARED_MEMORY, communications
 from linkwright.scenario import choice_names
+from linkwright.training import models, neural_networks
 
 __all__ = [
-    "Again",
-    "AsyncTensor",
-    "CapacityFactor",
-    "CheckpointEvery",
-    "CheckpointTime",
-    "ContextName",
+    "LISTS",
+    "OF_MODELS",
+    "OF_NETWORKS",
+    "TRAIN_KEYS",
     "Explain",
-    "FailuresEvery",
-    "Flags",
-    "Fp8Activations",
-    "Fp8Weights",
-    "GpuBandwidth",
-    "GpuClock",
+    "Form",
     "GpuFile",
-    "GpuMemory",
-    "GpuPower",
-    "Imbalance",
     "ImbalanceSeed",
-    "KernelsName",
     "Layout",
-    "LoraRank",
-    "LoraTarget",
-    "MeasuredLayout",
-    "MeasuredMicroBatch",
-    "MeasuredStep",
     "MicroBatch",
-    "Order",
-    "Prefetch",
-    "RestartTime",
+    "Recompute",
     "Seeds",
-    "SequenceParallel",
     "Zero",
+    "networks",
+    "precisions",
+    "trained_models",
 ]
 
-# The headings of these options in the help.
-OF_MODELS = "Options of language models"
-# That of what the user knows better of the machine's GPUs.
-OF_GPUS = "Options of GPUs"
+LAYOUT = "Language models"
+
+
+def networks() -> list[str]:
+    """Gives the networks without the variants of one."""
+    return list(dict.fromkeys(name.split(":")[0] for name, _, _ in neural_networks()))
+
+
+def trained_models() -> list[str]:
+    """Gives the language models."""
+    return [name for name, _, _ in models()]
+
+
+def precisions() -> list[str]:
+    """Gives the numbers of networks and models, and those of kernels alone."""
+    names = choice_names()
+    return list(dict.fromkeys([*names["model_precision"], *names["kernel_precision"]]))
+
+
+# The long lists that `--help-all` shows.
+LISTS = {
+    "Names of networks": networks(),
+    "Names of precisions": precisions(),
+    "Names of language models": trained_models(),
+    **grouped("Ways to communicate", communications()),
+}
+
+# Settings of networks, and those of language models, by Python's keywords.
+OF_NETWORKS = below(
+    "Settings of networks",
+    number("size", "POINTS", "Points of an image each way", "the network's", least=1),
+    named("framework", "Whose costs around kernels count", choice_names()["framework"], "pytorch"),
+    flag("overlap", "Reduce gradients while others are computed", "true"),
+    flag("host_copies", "Copy samples from the host in every step", "true"),
+    flag("scaling", "Play 1, 2, 4, ... GPUs, too", "true up to 16 GPUs"),
+    file("terms", "The rates of kernels and the costs of frameworks (TOML)", "Linkwright's"),
+    named(
+        "shared_memory",
+        "How GPUs share memory under tsm",
+        choice_names()["memory_system"],
+        SHARED_MEMORY,
+    ),
+    number(
+        "shared_bandwidth",
+        "GB/S",
+        "The bandwidth of each GPU to that memory, each way",
+        "32",
+        kind=float,
+    ),
+)
+OF_MODELS = [
+    *below(
+        "Settings of language models",
+        text(
+            "order",
+            "NAME|PARTS",
+            "Which ranks are neighbours: "
+            f"{', '.join(choice_names()['order'])}, or parts such as tp-cp-fsdp-dp-pp",
+            "megatron",
+        ),
+        named("kernels", "Whose kernels compute", choice_names()["kernels"], "fused"),
+        flag("sequence_parallel", "Divide by tokens what tensor parallelism leaves whole"),
+        flag("async_tensor", "Hide collectives of tensor parallelism behind products"),
+        named(
+            "context",
+            "How parts of sequences meet",
+            choice_names()["context_exchange"],
+            "ring",
+        ),
+        number("prefetch", "N", "Gather the weights of N blocks ahead", "1", least=0),
+        number("lora", "RANK", "Train matrices of this rank beside frozen weights", least=1),
+        text(
+            "lora_target",
+            "NAME+...",
+            f"Where these matrices stand: {', '.join(choice_names()['lora_target'])}",
+            "attention",
+        ),
+        flag("fp8_weights", "Keep weights in eight bits alone"),
+        flag("fp8_activations", "Keep in eight bits what a perceptron's function reads"),
+        text("imbalance", "uniform|zipf:S", "How unevenly tokens want experts", "uniform"),
+        number(
+            "capacity_factor",
+            "FACTOR",
+            "The most tokens of an expert, in even shares",
+            "no token is dropped",
+            kind=float,
+        ),
+    ),
+    *below(
+        "Settings of failures",
+        time("failures_every", "The mean time between failures of the job, such as 3h"),
+        time("checkpoint_every", "The time between two checkpoints", "the one that loses least"),
+        time("checkpoint_time", "The time that training waits for a checkpoint, such as 30s"),
+        time("restart_time", "The time from a failure until training goes on", "0s"),
+    ),
+    *below(
+        "Settings of what was measured",
+        number("measured_step", "SECONDS", "The time of a step that was measured", kind=float),
+        text("measured_layout", "PART=N,...", "The layout of --measured", "--layout"),
+        number(
+            "measured_micro_batch",
+            "N",
+            "Samples that a replica of --measured computed at once",
+            "--micro-batch",
+            least=1,
+        ),
+    ),
+]
+OF_BOTH = [
+    *below(
+        "Settings of what was measured",
+        number(
+            "measured_batch",
+            "N",
+            "Samples of a step of --measured, over all GPUs",
+            "as many for each replica as now",
+            least=1,
+        ),
+    ),
+    *below(
+        "Settings of gradients",
+        size(
+            "bucket",
+            "Gradients that are reduced at once, such as 25MiB; 0 reduces each layer's alone",
+            "the framework's",
+            zero=True,
+        ),
+    ),
+    *below(
+        "Settings of GPUs",
+        text(
+            "gpu_power", "WATTS", "The most that each GPU draws, such as 500W", "its data sheet's"
+        ),
+        text("gpu_clock", "CLOCK", "The highest clock of the cores, such as 1500MHz"),
+        size("gpu_memory", "The memory of each GPU, such as 96GiB", "the machine's"),
+        text("gpu_bandwidth", "SPEED", "The bandwidth of that memory, such as 2.4TB/s"),
+    ),
+]
+TRAIN_KEYS = Keys(*OF_NETWORKS, *OF_MODELS, *OF_BOTH)
 
 Layout = Annotated[
     str | None,
     typer.Option(
-        rich_help_panel=OF_MODELS,
+        rich_help_panel=LAYOUT,
         metavar="PART=N,...",
-        help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp. "
-        "Layers have parts tp, stages pp and chunks vp, sequences parts cp. Experts are "
-        "divided by ep, and each by etp. All GPUs are replicas if absent; auto searches for the "
-        "one with the least time.",
+        help="How GPUs divide a model, such as fsdp=4,tp=8: dp, fsdp, tp, pp, vp, cp, ep, etp. "
+        "auto finds the fastest.",
     ),
 ]
 Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        rich_help_panel=OF_MODELS,
+        rich_help_panel=Rare(LAYOUT),
         help="Say why the second layout that auto finds is slower.",
     ),
 ]
-Flags = Annotated[
+Form = Annotated[
     str | None,
     typer.Option(
-        rich_help_panel=OF_MODELS,
-        help="Print nothing but flags of a framework that runs the model so.",
+        "--as",
+        rich_help_panel=Rare(OUTPUT),
+        help=f"Print only a framework's flags: {', '.join(choice_names()['flags'])}.",
         **choice("framework with flags", choice_names()["flags"]),
-    ),
-]
-Order = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="NAME|PARTS",
-        help=f"Which ranks are neighbours: {', '.join(choice_names()['order'])}, or parts from "
-        "neighbours on, as tp-cp-fsdp-dp-pp; megatron if absent.",
-    ),
-]
-MeasuredLayout = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="PART=N,...",
-        help="Of --measured: the layout that the trace is of; that of --layout if absent.",
-    ),
-]
-MeasuredMicroBatch = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="N",
-        min=1,
-        help="Of --measured: samples that a replica computed at once in the trace; as many as now "
-        "if absent.",
     ),
 ]
 MicroBatch = Annotated[
@@ -110,209 +205,55 @@ MicroBatch = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Samples that a replica computes at once, or that go through a pipeline; of a model "
-        "all of its batch if absent, one with stages. Of a network the batch has four parts for "
-        "each stage.",
+        rich_help_panel=JOB,
+        help="Samples that a replica computes at once.",
     ),
 ]
 Zero = Annotated[
     int | None,
     typer.Option(
-        rich_help_panel=OF_MODELS,
+        rich_help_panel=LAYOUT,
         metavar="0..3",
         min=0,
         max=3,
-        help="Let replicas divide nothing, the optimizer's state, gradients too, weights too; "
-        "3 with fsdp in the layout, else 0, if absent.",
+        help="Divide 1 the optimizer's state, 2 gradients, 3 weights.  [default: 3 with fsdp]",
     ),
 ]
-Again = Annotated[
+Recompute = Annotated[
     str | None,
     typer.Option(
-        rich_help_panel=OF_MODELS,
+        rich_help_panel=LAYOUT,
         metavar="NAME",
-        help="Compute again in the backward pass: none, selective (attention's core), "
-        "selective-op (by operation, as torchtitan), full or full:N (blocks of each chunk). "
-        "Modules are joined by +, as layernorm+moe_act.",
-    ),
-]
-KernelsName = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        help="Whose kernels compute: fused are Transformer Engine's, eager and compiled "
-        "PyTorch's; eager with --zero 3, else fused, if absent.",
-        **choice("kind of kernels", choice_names()["kernels"]),
-    ),
-]
-SequenceParallel = Annotated[
-    bool,
-    typer.Option(
-        "--sequence-parallel",
-        rich_help_panel=OF_MODELS,
-        help="Divide what tensor parallelism leaves whole by tokens.",
-    ),
-]
-AsyncTensor = Annotated[
-    bool,
-    typer.Option(
-        "--async-tensor",
-        rich_help_panel=OF_MODELS,
-        help="Cut collectives of tensor parallelism into parts that hide behind products; with "
-        "--sequence-parallel.",
-    ),
-]
-ContextName = Annotated[
-    str | None,
-    typer.Option(
-        "--context",
-        rich_help_panel=OF_MODELS,
-        help="How parts of sequences meet; ring if absent.",
-        **choice("exchange between parts of sequences", choice_names()["context_exchange"]),
-    ),
-]
-Prefetch = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="N",
-        min=0,
-        help="Blocks whose divided weights are gathered ahead; 1 if absent.",
-    ),
-]
-LoraRank = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="RANK",
-        min=1,
-        help="Train matrices of this rank beside frozen weights.",
-    ),
-]
-LoraTarget = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="NAME+...",
-        help=f"Beside which matrices these stand: {', '.join(choice_names()['lora_target'])}; "
-        "attention if absent.",
-    ),
-]
-Fp8Weights = Annotated[
-    bool,
-    typer.Option(
-        "--fp8-weights",
-        rich_help_panel=OF_MODELS,
-        help="Keep weights in eight bits alone; else copies in these stand beside them.",
-    ),
-]
-Fp8Activations = Annotated[
-    bool,
-    typer.Option(
-        "--fp8-activations",
-        rich_help_panel=OF_MODELS,
-        help="Keep what a perceptron's function reads in eight bits.",
-    ),
-]
-Imbalance = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="uniform|zipf:S",
-        help="How uneven experts are wanted; shares of zipf fall by their rank to the power of S. "
-        "uniform if absent.",
-    ),
-]
-CapacityFactor = Annotated[
-    float | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="FACTOR",
-        help="The most tokens of an expert, in even shares; none is dropped if absent.",
+        help="Compute again: none, selective, selective-op, full, full:N.",
     ),
 ]
 ImbalanceSeed = Annotated[
     int | None,
     typer.Option(
         "--seed",
-        rich_help_panel=OF_MODELS,
+        rich_help_panel=Rare(JOB),
         metavar="N",
         min=0,
-        help="Which experts are wanted most; 0 if absent.",
+        help="Draw which experts tokens want most.  [default: 0]",
     ),
-]
-GpuPower = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_GPUS,
-        metavar="WATTS",
-        help="Each draws this at most under matrix load, as 500W, and its clock falls to that; "
-        "its data sheet's if absent.",
-    ),
-]
-GpuClock = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_GPUS, metavar="CLOCK", help="Of their cores at most, as 1500MHz."
-    ),
-]
-GpuMemory = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=OF_GPUS,
-        metavar="SIZE",
-        help="Memory of each GPU, as 96GiB; the machine's if absent.",
-    ),
-]
-GpuBandwidth = Annotated[
-    str | None,
-    typer.Option(rich_help_panel=OF_GPUS, metavar="SPEED", help="Of that memory, as 2.4TB/s."),
 ]
 GpuFile = Annotated[
     Path | None,
     typer.Option(
         "--gpu",
-        rich_help_panel=OF_GPUS,
-        metavar="FILE|NAME",
-        help="Sections of a GPU's file that replace those of the GPUs' model (TOML); of --kernel a "
-        "GPU's name, or its whole file.",
+        rich_help_panel=Rare(SYSTEM),
+        metavar="NAME|FILE",
+        help="Replace sections of the GPUs' model by this file's (TOML); --kernel takes a name, "
+        "too.",
     ),
 ]
 Seeds = Annotated[
     int | None,
     typer.Option(
-        rich_help_panel=OF_MODELS,
+        rich_help_panel=Rare(JOB),
         metavar="N",
         min=0,
         max=10_000,
-        help="Draw times of kernels so often, which vary between GPUs and steps; 20 if absent, 0 "
-        "varies nothing.",
+        help="Draw the times of kernels N times; 0 varies nothing.  [default: 20]",
     ),
-]
-MeasuredStep = Annotated[
-    float | None,
-    typer.Option(
-        rich_help_panel=OF_MODELS,
-        metavar="SECONDS",
-        help="A step was measured to take so long: tell what no part explains.",
-    ),
-]
-
-
-def _span(text: str) -> Any:
-    return typer.Option(rich_help_panel=OF_MODELS, metavar="TIME", parser=parse_duration, help=text)
-
-
-FailuresEvery = Annotated[
-    float | None,
-    _span("The job fails so often, such as 3h, in the mean: tell what restarts take."),
-]
-CheckpointEvery = Annotated[
-    float | None,
-    _span("A checkpoint is written so often; as loses least if absent."),
-]
-CheckpointTime = Annotated[float | None, _span("Training waits so long for each, such as 30s.")]
-RestartTime = Annotated[
-    float | None,
-    _span("A failed training goes on from its last checkpoint after this; at once if absent."),
 ]

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and checks of what people type."""
+"""Holds options and arguments that several commands share, and checks typed words."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from linkwright import names
 from linkwright.allocation import BandwidthFit, policy_names
 from linkwright.cli.durations import parse_duration
+from linkwright.cli.panels import OUTPUT, SYSTEM, Rare
 from linkwright.cli.settings import among, of_setting
 from linkwright.cli.streams import is_quiet
 from linkwright.errors import printable
@@ -21,11 +22,15 @@ from linkwright.network import Fabric, fabric_names, preset_names
 from linkwright.scenario import choice_names
 from linkwright.systems import SPEED
 
+if TYPE_CHECKING:
+    from linkwright.sweeps import Workers
+
 __all__ = [
     "MOST_GPUS",
+    "POLICY",
+    "STATE",
     "BandwidthModel",
     "BandwidthProfile",
-    "DaskAddress",
     "Json",
     "LockWait",
     "MachineName",
@@ -38,20 +43,29 @@ __all__ = [
     "Servers",
     "StateFile",
     "Ties",
+    "Timeline",
+    "Without",
     "WorkerCount",
     "among",
     "bandwidth_choices",
     "gpu_count",
     "gpu_ids",
+    "machine_option",
     "named",
     "picked",
+    "workers_of",
+    "written",
 ]
 
 
 Name = TypeVar("Name", bound=str)
 # These predict effective bandwidth, by name.
 MODELS = choice_names()["bandwidth_model"]
-# Far more than any server has; what a machine lacks, it refuses by its own count.
+# The heading of a policy's choices.
+POLICY = "Policy"
+# The heading of options on what is kept.
+STATE = "State"
+# Far more than any server has; a machine refuses others by its own count.
 MOST_GPUS = 65_535
 
 
@@ -151,14 +165,21 @@ def telling_bits_from_bytes(context: typer.Context, network: str | None) -> str 
     return network
 
 
+def written(what: str, metavar: str = "FILE") -> Any:
+    """The option `--output` of a command, by what it writes."""
+    return typer.Option(
+        "--output", "-o", metavar=metavar, rich_help_panel=OUTPUT, help=f"Write {what} here."
+    )
+
+
 # Where a run is written.
 RunDirectory = Annotated[
+    Path | None, written("tables, summary.json, manifest.json and report.html", "DIRECTORY")
+]
+Timeline = Annotated[
     Path | None,
     typer.Option(
-        "--output",
-        "-o",
-        metavar="DIRECTORY",
-        help="Write tables, summary.json, manifest.json, timeline.json and report.html here.",
+        metavar="FILE", rich_help_panel=OUTPUT, help="Write a timeline for ui.perfetto.dev here."
     ),
 ]
 Prices = Annotated[
@@ -166,27 +187,33 @@ Prices = Annotated[
     typer.Option(
         "--prices",
         metavar="FILE",
-        help="Tell costs and energy by prices and watts of parts, from this file (TOML).",
+        rich_help_panel=Rare(SYSTEM),
+        help="Tell costs and energy by this file's prices and watts (TOML).",
     ),
 ]
-MachineName = Annotated[
-    str,
-    typer.Option(
+
+
+def machine_option(said: str = "A preset or a machine's file; - is the input.") -> Any:
+    """Gives the option `--machine` of a command."""
+    return typer.Option(
         "--machine",
         "-m",
         metavar="NAME|FILE|-",
-        help="A preset's name or a machine's file; - is the input.",
+        rich_help_panel=SYSTEM,
+        help=said,
         autocompletion=_machines,
-    ),
-]
+    )
+
+
+MachineName = Annotated[str, machine_option()]
 NetworkName = Annotated[
     str | None,
     typer.Option(
         "--network",
         metavar="NAME|FILE|SPEED",
-        help=f"What joins the servers: {', '.join(fabric_names())}, a file (TOML, Graphviz), or "
-        "the speed of one switch's links, such as 400Gb/s or 400G; a fat-tree if absent. Without a "
-        "speed links run as fast as the servers' interfaces.",
+        rich_help_panel=SYSTEM,
+        help=f"What joins the servers: {', '.join(fabric_names())}, a file, or a speed such as "
+        "400Gb/s.  [default: fat-tree]",
         callback=telling_bits_from_bytes,
         autocompletion=fabric_names,
     ),
@@ -205,7 +232,7 @@ PolicyNames = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME",
-        help=f"Play this policy, not the scenario's; repeatable: {', '.join(policy_names())}.",
+        help=f"Play this policy: {', '.join(policy_names())}. Repeatable.",
         callback=among("policy", policy_names()),
         autocompletion=policy_names,
     ),
@@ -214,51 +241,93 @@ BandwidthModel = Annotated[
     str,
     typer.Option(
         metavar="NAME|FILE",
-        help="Predicts effective bandwidth: the sound model, MAPA's Eq. 2 as published, or a file "
-        "that fit wrote (sound, published).",
+        rich_help_panel=Rare(POLICY),
+        help=f"Predict bandwidth by this: {', '.join(MODELS)}, or a file that fit wrote.",
         autocompletion=lambda: list(MODELS),
     ),
 ]
 BandwidthProfile = Annotated[
-    names.BandwidthProfileName | None, of_setting("allocation.bandwidth_profile")
+    names.BandwidthProfileName | None,
+    of_setting("allocation.bandwidth_profile", heading=Rare(POLICY)),
 ]
 ServerChoice = Annotated[
     names.ServerChoiceName,
     typer.Option(
         metavar="NAME",
-        help="Which of several servers a job gets: first-fit, pack (the fullest), spread, or whole "
-        "(its own where it fills them, else the fullest).",
+        rich_help_panel=Rare(POLICY),
+        help=f"Which of several servers a job gets: {', '.join(choice_names()['server_choice'])}.",
         callback=among("choice of servers", choice_names()["server_choice"]),
         autocompletion=lambda: choice_names()["server_choice"],
     ),
 ]
-Ties = Annotated[names.TieName, of_setting("allocation.ties", defaults=True)]
+Ties = Annotated[names.TieName, of_setting("allocation.ties", defaults=True, heading=Rare(POLICY))]
 WorkerCount = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, help="Processes here; one for each processor if not given."),
-]
-DaskAddress = Annotated[
     str | None,
     typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Run on a Dask cluster; its scheduler's address, as tcp://node1:8786.",
+        "--workers",
+        metavar="N|ADDRESS",
+        rich_help_panel=Rare(OUTPUT),
+        help="Play in N processes, or on the Dask scheduler at tcp://node1:8786.  "
+        "[default: one for each processor]",
     ),
 ]
 StateFile = Annotated[
     Path,
-    typer.Option("--state", metavar="FILE", help="The file that keeps who holds which GPU."),
+    typer.Option(
+        "--state",
+        metavar="FILE",
+        rich_help_panel=STATE,
+        help="The file that keeps who holds which GPU.",
+    ),
 ]
 Servers = Annotated[
-    int, typer.Option(min=1, max=16_384, help="Join so many of the machine by a network.")
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=16_384,
+        rich_help_panel=SYSTEM,
+        help="Join N of the machine by a network.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="PART",
+        rich_help_panel=SYSTEM,
+        help="Leave out a part, such as mlx5_3, node1/mlx5_3, leaf2 or GPU0-GPU3. Repeatable.",
+    ),
 ]
 LockWait = Annotated[
     float | None,
     typer.Option(
         "--wait",
         metavar="TIME",
+        rich_help_panel=STATE,
         parser=parse_duration,
-        help="How long another program may keep the state locked, such as 10s; 1min if absent.",
+        help="Wait this long where another program locks the state.  [default: 1min]",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Json = Annotated[
+    bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON on standard output.")
+]
+
+
+def workers_of(text: str | None) -> Workers | None:
+    """The processes or the Dask cluster that `--workers` names; None where it is absent.
+
+    Raises:
+        typer.BadParameter: If it is neither a number nor an address.
+    """
+    from linkwright.sweeps import dask_cluster, local_processes
+
+    if text is None:
+        return None
+    if "://" in text:
+        return dask_cluster(text)
+    if not (text.isdecimal() and len(text) < 6 and int(text)):
+        raise typer.BadParameter(
+            f"`{text}` is neither a number of processes nor an address such as tcp://node1:8786."
+        )
+    return local_processes(int(text))

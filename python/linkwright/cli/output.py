@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs, progress on a terminal."""
+"""Prints tables for people, JSON for programs, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 # Nobody reads a pipe by its columns: a line stays whole there, however long.
 PIPE_WIDTH = 1000
 
-# What ends within it needs no bar, which would only flicker; in seconds.
+# A command that ends within it needs no bar, which would only flicker; in seconds.
 PATIENCE = 0.5
 
 
@@ -76,7 +76,7 @@ class _Terminal:
 
 
 def console(*, stderr: bool = False) -> Printer:
-    """Where to print lines: as wide as the terminal, and never folding them in a pipe.
+    """Gives where to print lines: as wide as the terminal, and never folding them in a pipe.
 
     A name of a machine, a job or a file may hold what moves a terminal's cursor, or end its line
     and go on as a line of ours: it is printed with escapes.
@@ -119,7 +119,7 @@ def table(
     whole: Sequence[str] = (),
     kept: Sequence[str] = (),
 ) -> Table:
-    """An empty table; the columns named in `left` hold words, the others numbers."""
+    """Gives an empty table; the columns named in `left` hold words, the others numbers."""
     return Table(columns, left, whole, kept)
 
 

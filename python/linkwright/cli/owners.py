@@ -23,7 +23,7 @@ def asking(lease: float | None) -> Owner:
 
 
 def owner_fields(owner: Owner) -> dict[str, object]:
-    """The owner as data."""
+    """Gives the owner as data."""
     return {"pid": owner.pid, "host": owner.host, "time": owner.time, "lease": owner.lease}
 
 

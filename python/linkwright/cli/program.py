@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,8 +16,9 @@ from typer.core import TyperGroup
 from linkwright import LinkwrightError
 from linkwright.cli.interruption import INTERRUPTED, TERMINATED
 from linkwright.cli.interruption import code as interruption_code
+from linkwright.cli.renamed import now_called
 from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
-from linkwright.errors import FileError, InputError, SweepInterruptedError, printable
+from linkwright.errors import FileError, InputError, SweepInterruptedError, did_you_mean, printable
 from linkwright.extras import advice
 from linkwright.files import reading_once
 from linkwright.limits import limit_of
@@ -38,7 +40,7 @@ FAILED, MISUSED, NOT_NOW, NO_VERDICT, BUSY, UNREAD = 1, 2, 3, 4, 5, 141
 
 EXIT_CODES = {
     0: "done",
-    FAILED: "what was asked for cannot be done; doctor: a cause is found",
+    FAILED: "the request cannot be met; doctor: a cause is found",
     MISUSED: "bad usage, or a file that cannot be read or written",
     NOT_NOW: "it cannot be met now: too few GPUs are free",
     NO_VERDICT: "the files allow no verdict",
@@ -62,7 +64,7 @@ GIVEN_BY = {
     ],
 }
 
-# What shows where a fault of the program's own arose.
+# This variable shows where a fault of the program's own arose.
 TRACEBACK = "LINKWRIGHT_TRACEBACK"
 
 # Python says this of bytes that are no UTF-8, where they stand for a text.
@@ -171,7 +173,27 @@ def _misused(error: typer.TyperException) -> int:
         # A group without a command: its help is the message.
         typer.echo(error.format_message(), err=True)
         return MISUSED
-    return _fail(error.format_message(), error.exit_code)
+    return _fail(_said(error), error.exit_code)
+
+
+def _said(error: typer.TyperException) -> str:
+    """Gives the message of a wrong command line, with the nearest option or command."""
+    context: Any = getattr(error, "ctx", None)
+    words = [] if context is None else context.command_path.split()[1:]
+    option = getattr(error, "option_name", None)
+    if type(error).__name__ == "NoSuchOption" and option is not None and context is not None:
+        now = now_called(" ".join(words), option)
+        if now is not None:
+            return f"`{option}` is {now} now"
+        # Two dashes alone make no name near another.
+        known = [name[2:] for it in context.command.params for name in it.opts if name[:2] == "--"]
+        near = did_you_mean(option.lstrip("-"), known).replace(" `", " `--")
+        return f"there is no option `{option}`; {near}--help-all lists all options"
+    wrong = re.fullmatch(r"No such command '(.*?)'\..*", error.format_message(), re.DOTALL)
+    if wrong is not None and context is not None:
+        near = did_you_mean(wrong[1], list(context.command.commands))
+        return f"there is no command `{wrong[1]}`; {near}--help lists all commands"
+    return error.format_message()
 
 
 def _unforeseen(error: BaseException) -> int:
@@ -183,12 +205,12 @@ def _unforeseen(error: BaseException) -> int:
     if isinstance(error, UnicodeEncodeError) and SURROGATES in error.reason:
         # The system hands on as it is what was typed.
         return _fail(f"`{error.object[:MOST_TOLD]}` is no UTF-8; type it in UTF-8", MISUSED)
-    # A panic of the core is no Exception; what reaches this line is a mistake of ours.
+    # A panic of the core is no Exception; only mistakes of ours reach this line.
     return _fault(error)
 
 
 def _fault(error: BaseException) -> int:
-    """The last resort: what nobody foresaw is one line, too."""
+    """Tells a fault that nobody foresaw in one line, too."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
         return _fail("this is a fault of Linkwright; please report it with the lines above", FAILED)
@@ -202,7 +224,7 @@ def _fault(error: BaseException) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    # What people typed and what files hold may move a terminal's cursor.
+    # Typed words and contents of files may move a terminal's cursor.
     line = printable(" ".join(message.split("\n")))
     # An error is no remark.
     keep_quiet(False)

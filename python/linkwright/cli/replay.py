@@ -1,8 +1,7 @@
-"""`linkwright replay`: one trace or application, played on a cluster."""
+"""Has `linkwright replay`: one trace or application, played on a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,33 +9,27 @@ from typing import Annotated
 import typer
 
 from linkwright.cli import runs, traces
-from linkwright.cli.options import Json, NetworkName, RunDirectory
+from linkwright.cli.options import Json, NetworkName, RunDirectory, Timeline, machine_option
+from linkwright.cli.panels import JOB, OUTPUT, SYSTEM, Rare, described_by
 from linkwright.cli.replay_systems import Settings
-from linkwright.cli.settings import default_of, of_options, of_setting, taking, value_of
+from linkwright.cli.settings import default_of, keys_of, of_options, of_setting, value_of
 from linkwright.errors import ApplicationError
-from linkwright.network import applications, preset_names
+from linkwright.network import applications
 
-NOTHING: Mapping[str, object] = {}
 CHARTS = (".html", ".png", ".svg", ".json")
 Trace = Annotated[
     str,
     typer.Argument(
         metavar="TRACE",
-        help="An OTF2 archive (traces.otf2 or its folder), a GOAL file, or an application: "
+        help="An OTF2 archive, a GOAL file, or an application: "
         f"{', '.join(name for name, _, _ in applications())}.",
+        autocompletion=lambda: [name for name, _, _ in applications()],
     ),
 ]
-ServerName = Annotated[
-    str | None,
-    typer.Option(
-        "--machine",
-        "-m",
-        metavar="NAME|FILE|-",
-        help="The servers: a preset's name or a machine's file; - is the input. Nodes of "
-        "--gpus-per-node if absent.",
-        autocompletion=lambda: [name for name, _ in preset_names()],
-    ),
-]
+# The core reads these values from texts.
+TEXTS = ("SIZE", "TIME", "BANDWIDTH", "FACTOR", "NAME", "FILE")
+# The keys of a scenario that `--set` takes.
+KEYS = keys_of("system.server", "system.network", "protocol", "collectives")
 
 
 def pairs_of(texts: list[str] | None) -> dict[str, object]:
@@ -56,8 +49,15 @@ def pairs_of(texts: list[str] | None) -> dict[str, object]:
             if isinstance(table, dict):
                 table[inner] = value_of(value)
         else:
-            found[key] = value_of(value)
+            found[key] = _value(key, value)
     return found
+
+
+def _value(key: str, text: str) -> object:
+    """A value as its key takes it: a size such as 0 is a text, too."""
+    value = value_of(text)
+    known = {each.name: each.value for each in KEYS}
+    return text if known.get(key) in TEXTS and not isinstance(value, str) else value
 
 
 def _chart_file(path: Path | None) -> Path | None:
@@ -66,78 +66,61 @@ def _chart_file(path: Path | None) -> Path | None:
     return path
 
 
-@taking(
-    "system.server.gpus",
-    "system.server.nics",
-    "system.network.nic",
-    "system.network.routing",
-    "system.network.routing_table",
-    "fidelity",
-    "system.network.packet_size",
-    "system.network.buffer_packets",
-    "system.network.arbitration",
-)
+@described_by(KEYS)
 def replay(
     trace: Trace,
-    machine: ServerName = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            rich_help_panel=JOB,
+            help="The ranks of an application, each on a GPU.",
+        ),
+    ] = None,
+    iterations: Annotated[
+        int, of_setting("job.iterations", defaults=True, heading=JOB)
+    ] = default_of("job.iterations"),
+    mapping: Annotated[
+        str, of_setting("job.mapping", metavar="NAME|FILE", defaults=True, heading=JOB)
+    ] = default_of("mapping"),
+    seed: Annotated[int, of_setting("seed", defaults=True, heading=Rare(JOB))] = default_of("seed"),
+    machine: Annotated[
+        str | None,
+        machine_option("The servers.  [default: nodes of gpus_per_node]"),
+    ] = None,
     servers: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="How many of the machine there are; as many as the job needs if absent.",
+            rich_help_panel=SYSTEM,
+            help="Join N of the machine by a network.  [default: as the job needs]",
         ),
     ] = None,
     network: NetworkName = None,
-    bandwidth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FACTOR|BANDWIDTH",
-            help="Of every link: times its own (2x, x/4), or so much (25 GB/s).",
-        ),
-    ] = None,
-    typed: Mapping[str, object] = NOTHING,
-    ranks: Annotated[int | None, of_setting("job.ranks")] = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", help='An application\'s, as message="64 KiB"; repeatable.'
-        ),
-    ] = None,
-    iterations: Annotated[int, of_setting("job.iterations", defaults=True)] = default_of(
-        "job.iterations"
-    ),
-    computation_scale: Annotated[
-        float, of_setting("job.computation_scale", defaults=True)
-    ] = default_of("job.computation_scale"),
-    mapping: Annotated[
-        str, of_setting("job.mapping", metavar="NAME|FILE", defaults=True)
-    ] = default_of("mapping"),
-    seed: Annotated[int, of_setting("seed", defaults=True)] = default_of("seed"),
+    routing: Annotated[str | None, of_setting("system.network.routing", heading=SYSTEM)] = None,
+    fidelity: Annotated[str | None, of_setting("fidelity", heading=SYSTEM)] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Any other key of a scenario's [network], as pods=4, or protocol.eager_limit="
-            "'8 KiB', or collectives.all_reduce=planned; repeatable.",
+            rich_help_panel=SYSTEM,
+            help="Change a setting, such as nic=rr-4, bandwidth_scale=2x, gpus_per_node=4, "
+            "parameters.message='64 KiB' or collectives.all_reduce=planned. Repeatable.",
+            autocompletion=KEYS.completed,
         ),
     ] = None,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write what happened when, for ui.perfetto.dev."),
-    ] = None,
+    timeline: Timeline = None,
     trace_of: traces.What = None,
     events: traces.Events = None,
-    trace_limit: traces.Limit = traces.LIMIT,
-    trace_link: traces.Link = None,
-    trace_from: traces.Since = 0.0,
-    trace_until: traces.Until = None,
-    trace_window: traces.Window = None,
+    only: traces.Only = None,
     plot: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
+            rich_help_panel=OUTPUT,
             help="Draw a heat map of the links: .html, .png, .svg or .json.",
             callback=_chart_file,
         ),
@@ -147,24 +130,31 @@ def replay(
 ) -> None:
     """Play a recorded trace, or an application, on a cluster that need not exist.
 
-    Prints the job's time, what its ranks spent it on, how long messages took, and which links
-    were busiest. Times are of a model.
+    It prints the job's time, how its ranks spent it, how long messages took, and the busiest
+    links. Times are of a model.
     """
-    given = {**typed, **_bandwidth(bandwidth)}
+    typed = {"routing": routing, "fidelity": fidelity}
+    given: dict[str, object] = {name: it for name, it in typed.items() if it is not None}
     for key, value in pairs_of(setting).items():
         if key in (*given, "seed"):
             raise typer.BadParameter(f"`{key}` is set twice; leave out `--set {key}={value}`.")
         given[key] = value
+    no_parameters: dict[str, object] = {}
+    parameters = given.pop("parameters", no_parameters)
+    if not isinstance(parameters, dict):
+        raise typer.BadParameter("`parameters` has no key; write parameters.KEY=VALUE.")
+    computation_scale = given.pop("computation_scale", default_of("job.computation_scale"))
+    if not isinstance(computation_scale, int | float) or not computation_scale >= 0:
+        raise typer.BadParameter(
+            f"computation_scale: `{computation_scale}` is no number from 0 on."
+        )
     settings = Settings.of(given)
-    parameters = pairs_of(parameter)
     _check_program(trace, ranks, parameters)
     if servers is not None and machine is None:
         raise typer.BadParameter("--servers says how many of a machine; give --machine, too.")
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
-    traced = traces.Traced(
-        trace_of, events, trace_limit, trace_link, trace_from, trace_until, trace_window
-    )
+    traced = traces.Traced(trace_of, events, traces.read_only(trace_of, only))
     traced.check()
     from linkwright.runs.cluster.play import MAPPINGS, play_trace
 
@@ -186,7 +176,7 @@ def replay(
                 **settings.play,
             )
         except ApplicationError as error:
-            # What was typed asks for it.
+            # The typed words ask for it.
             raise typer.BadParameter(str(error)) from error
     played = replace(played, notes=(*where.told, *played.notes))
     traced.write(played.run)
@@ -198,7 +188,7 @@ def replay(
 
 
 def _check_program(trace: str, ranks: int | None, parameters: dict[str, object]) -> None:
-    """Refuses an application without ranks, and what a trace does not need.
+    """Refuses an application without ranks, and settings that a trace does not need.
 
     Raises:
         typer.BadParameter: If it is so.
@@ -207,7 +197,7 @@ def _check_program(trace: str, ranks: int | None, parameters: dict[str, object])
     if trace not in names:
         # A name of no file is refused where it is looked for.
         if Path(trace).exists() and (ranks is not None or parameters):
-            what = "--parameter" if ranks is None else "--ranks"
+            what = "`parameters`" if ranks is None else "--ranks"
             raise typer.BadParameter(
                 f"`{trace}` is a trace, which has its own; leave out {what}, which is for "
                 f"{', '.join(names)}."
@@ -215,11 +205,3 @@ def _check_program(trace: str, ranks: int | None, parameters: dict[str, object])
         return
     if ranks is None:
         raise typer.BadParameter(f"`{trace}` needs a number of ranks; give --ranks, such as 64.")
-
-
-def _bandwidth(text: str | None) -> dict[str, object]:
-    """The setting that a factor or a bandwidth is."""
-    if text is None:
-        return {}
-    is_factor = not any(letter.isalpha() and letter != "x" for letter in text)
-    return {"bandwidth_scale" if is_factor else "bandwidth": text}

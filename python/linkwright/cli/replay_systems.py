@@ -1,4 +1,4 @@
-"""What `linkwright replay` plays on: the system that its options describe."""
+"""Builds the system that the options of `linkwright replay` describe."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkwright.network import fabric_names, preset_names
 
 __all__ = ["Place", "Settings"]
 
-# What says of the GPUs of a node how they are joined, and its place in a node's description.
+# The keys that join the GPUs of a node, and their names in its description.
 OF_NODES = {
     "gpus_per_node": "gpus",
     "nics_per_node": "nics",
@@ -45,7 +45,7 @@ class Settings:
 
     @staticmethod
     def of(given: Mapping[str, object]) -> Settings:
-        """The settings among all keys of a scenario's `[network]`, and its tables beside that."""
+        """Gives the settings among the keys of a scenario's `[network]` and of its tables."""
         node = {OF_NODES[key]: value for key, value in given.items() if key in OF_NODES}
         play = {key: value for key, value in given.items() if key in OF_PLAYS}
         rest = {key: given[key] for key in given if key not in (*OF_NODES, *OF_PLAYS)}
@@ -87,7 +87,7 @@ class Place:
     told: list[str] = field(default_factory=list)
 
     def system(self, ranks: int) -> System:
-        """The system for a job of so many ranks.
+        """Gives the system for a job by its number of ranks.
 
         Raises:
             FileError: If there is neither such a kind of network nor such a file.

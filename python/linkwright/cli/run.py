@@ -1,4 +1,4 @@
-"""`linkwright run` and `linkwright compare`: a scenario's jobs, played under its policies."""
+"""Has `linkwright run` and `linkwright compare`: a scenario's jobs, played under its policies."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import typer
 from linkwright.allocation import policy_names
 from linkwright.cli import runs, traces
 from linkwright.cli.options import (
-    DaskAddress,
     Json,
     PolicyNames,
     Prices,
     RunDirectory,
+    Without,
     WorkerCount,
     among,
     picked,
+    workers_of,
 )
+from linkwright.cli.panels import OUTPUT, SYSTEM, Rare
 from linkwright.cli.settings import of_options, pairs
 from linkwright.network import preset_names
 from linkwright.runs.cluster.play import replay_loaded
@@ -30,11 +32,10 @@ from linkwright.runs.server.attribution import attribution_summary
 from linkwright.runs.server.failures import failure_summary
 from linkwright.runs.server.play import run_loaded
 from linkwright.runs.server.run import ScenarioRun
-from linkwright.scenario import Run
+from linkwright.scenario import Run, settings
 
 if TYPE_CHECKING:
     from linkwright.runs.comparison import EqualName
-    from linkwright.sweeps import Workers
 
 # By what machines are made alike.
 EQUAL = ("gpus", "servers", "price")
@@ -49,18 +50,11 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Put this over the scenario, as system.network.nic=rr-4 or "
-        "job.NAME.iterations=3; repeatable.",
-    ),
-]
-
-Without = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--without",
-        metavar="PART",
-        help="Play it without a part all day, as node3, node3/mlx5_1, GPU0-GPU3 or leaf2; "
-        "repeatable. It takes the place of system.without.",
+        help="Put a key over the scenario's, such as system.network.nic=rr-4 or "
+        "job.NAME.iterations=3. Repeatable.",
+        autocompletion=lambda incomplete: [
+            f"{it.path}=" for it in settings() if it.path.startswith(incomplete)
+        ],
     ),
 ]
 
@@ -81,8 +75,8 @@ Attribute = Annotated[
     bool,
     typer.Option(
         "--attribute",
-        help="Say what slowed each job: waiting, placement, neighbours or failures. Each is "
-        "played alone, too.",
+        rich_help_panel=OUTPUT,
+        help="Say how much waiting, placement, neighbours and failures slowed each job.",
     ),
 ]
 
@@ -94,25 +88,19 @@ def run(
     without: Without = None,
     trace_of: traces.What = None,
     events: traces.Events = None,
-    trace_limit: traces.Limit = traces.LIMIT,
-    trace_link: traces.Link = None,
-    trace_from: traces.Since = 0.0,
-    trace_until: traces.Until = None,
-    trace_window: traces.Window = None,
+    only: traces.Only = None,
     attribute: Attribute = False,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
-    """Play a scenario's jobs and sum up what they felt.
+    """Play a scenario's jobs and sum up how they went.
 
-    A scenario with [jobs] plays jobs of GPUs, which arrive, wait and get their GPUs from a policy,
-    under each policy; one with [[job]] plays ranks and their messages, as replay does.
+    A scenario with [jobs] has jobs that arrive, wait and get GPUs from each policy. One with
+    [[job]] has ranks that send messages, as replay plays them.
     """
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
-    traced = traces.Traced(
-        trace_of, events, trace_limit, trace_link, trace_from, trace_until, trace_window
-    )
+    traced = traces.Traced(trace_of, events, traces.read_only(trace_of, only))
     traced.check()
     with runs.watched() as watch, of_options():
         loaded = read_scenario_file(scenario, lacking(setting, without))
@@ -153,8 +141,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The variant to compare with: a policy, played even if not asked for, or a name "
-            "of the scenario's [compare]; that of the scenario if not given.",
+            help="Compare with this policy, or variant of [compare].  [default: the scenario's]",
             autocompletion=policy_names,
         ),
     ] = None,
@@ -166,54 +153,49 @@ def compare(
             metavar="N",
             min=1,
             max=1000,
-            help="Of jobs of GPUs: play every variant, and each choice alone, on so many seeds, "
-            "and say what each choice is worth, with its interval; compare.seeds if not given.",
+            help="Play N seeds, and say what each choice is worth.  [default: compare.seeds]",
         ),
     ] = None,
     machine: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MACHINE[=SERVERS]",
-            help="Of jobs of GPUs: play them on this server (a preset or a file) in place of the "
-            "scenario's variants, on this number of them or as many as the scenario has; "
-            "repeatable, the first is the reference.",
-            autocompletion=preset_names,
+            rich_help_panel=SYSTEM,
+            help="Play jobs of GPUs on this machine instead; the first is the reference. "
+            "Repeatable.",
+            autocompletion=lambda: [name for name, _ in preset_names()],
         ),
     ] = None,
     equal: Annotated[
         str | None,
         typer.Option(
-            metavar="WHAT",
-            help="Give each other --machine as many servers as make it equal to the first by "
-            f"this, rounded down: {', '.join(EQUAL)} (with --prices). One machine alone is "
-            "compared with the scenario's own servers.",
+            metavar="NAME",
+            rich_help_panel=SYSTEM,
+            help=f"Give each other --machine as many servers as make {', '.join(EQUAL)} equal.",
             callback=among("equality", EQUAL),
             autocompletion=lambda: list(EQUAL),
         ),
     ] = None,
     workers: WorkerCount = None,
-    dask: DaskAddress = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep every finished run here, and go on from there."),
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=Rare(OUTPUT),
+            help="Keep every finished run here, and go on from there.",
+        ),
     ] = None,
     prices: Prices = None,
     attribute: Attribute = False,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
-    """Compare a scenario's variants: its policies, and what its [compare.NAME] say.
+    """Compare a scenario's variants: its policies, its [compare.NAME], or machines.
 
-    All are played on the same seeds. Of jobs of GPUs, waiting, running and job time are told in
-    the mean, throughput, GPU-seconds and the load. Speed-ups are ratios of the run times of the
-    sensitive jobs of two or more GPUs, as in MAPA's Table 3: of the fastest, of each quartile, and
-    of the slowest; of programs, of each job's time. Above 1 is faster than the baseline.
-
-    With --attribute, each variant's gain is told in parts: waiting, placement, neighbours and
-    failures.
-
-    With --seeds, jobs of GPUs tell what each choice is worth: each key in which the baseline
-    differs alone, all together, and what is left over, with 95 % intervals.
+    All variants play the same seeds. Jobs of GPUs are told by waiting, running and job time,
+    throughput and load. Speed-ups are ratios of run times, as in MAPA's Table 3; above 1 is faster
+    than the baseline. --attribute tells each gain in parts. --seeds tells what each choice is
+    worth, alone and together, with 95 % intervals.
     """
     from linkwright.runs.comparison import compare
 
@@ -223,8 +205,7 @@ def compare(
         )
     if equal and not machine:
         raise typer.BadParameter("--equal is of machines; name some with --machine.")
-    if dask is not None and workers is not None:
-        raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
+    where = workers_of(workers)
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
     if baseline is not None:
@@ -235,7 +216,7 @@ def compare(
             policies=picked(policy, policy_names()),
             settings=lacking(setting, without),
             reference=baseline,
-            workers=_workers(workers, dask),
+            workers=where,
             checkpoint=checkpoint,
             timeline=wanted.spans,
             progress=watch.progress,
@@ -277,11 +258,3 @@ def _check_baseline(scenario: Path, baseline: str) -> None:
     policies = policy_names() if known.kind == "mix" else []
     names = list(dict.fromkeys([*policies, *known.variants]))
     among("policy" if known.variants == known.policies else "variant", names)(baseline)
-
-
-def _workers(count: int | None, dask: str | None) -> Workers | None:
-    from linkwright.sweeps import dask_cluster, local_processes
-
-    if dask is not None:
-        return dask_cluster(dask)
-    return None if count is None else local_processes(count)

@@ -29,7 +29,7 @@ LONG = 10.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to come of a run beside what is printed.
+    """Says which files a run writes beside its printed answer.
 
     Attributes:
         to: The folder of its results.

@@ -1,8 +1,7 @@
-"""What the commands on collectives share: their options, their plans, and how these print."""
+"""Holds what commands on collectives share: options, plans, and how these print."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,7 +12,9 @@ import typer
 from linkwright import System, names, plan
 from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, told
+from linkwright.cli.groups import grouped
 from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids
+from linkwright.cli.panels import JOB, OUTPUT, Rare
 from linkwright.cli.sizes import parse_size, size_text
 from linkwright.collectives import (
     Schedule,
@@ -25,11 +26,13 @@ from linkwright.collectives import (
     planning_seconds,
 )
 from linkwright.errors import CollectiveError, FileError
+from linkwright.scenario import choice_names
 
 if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "ALGORITHMS",
     "COLLECTIVE",
     "ELEMENT",
     "AlgorithmName",
@@ -44,7 +47,6 @@ __all__ = [
     "NoStreamReuse",
     "On",
     "Plot",
-    "Processes",
     "Protocol",
     "Root",
     "Size",
@@ -66,6 +68,9 @@ __all__ = [
     "tried_lines",
 ]
 
+# The heading of a plan's own choices.
+PLAN = "Plan"
+
 # The choice of the fastest algorithm.
 AUTO = "auto"
 
@@ -75,7 +80,7 @@ MOST_TREES = 32
 # From how many seconds on a person is told before planning starts.
 LONG_PLANNING = 10.0
 
-# What nccl-tests moves by default is float32.
+# nccl-tests moves float32 by default.
 ELEMENT = 4
 
 # As many GPUs as people still read by their ids.
@@ -108,7 +113,7 @@ else:
 
 
 def some_gpus(text: str | None) -> str | None:
-    """The ids of so many GPUs, the first ones; ids themselves are read for one release.
+    """Gives the ids of the first GPUs, by their number.
 
     An empty text, which a script's unset variable gives, is not all GPUs, and is refused.
 
@@ -119,13 +124,6 @@ def some_gpus(text: str | None) -> str | None:
         return None
     if not text.strip():
         raise typer.BadParameter("it is empty; write how many, or leave the option out.")
-    if re.search(r"\d\s*[,-]", text) and gpu_ids(text):
-        typer.echo(
-            f"warning: --gpus says how many GPUs; write --on {text.strip()} for these ids, which "
-            "--gpus takes in this release only",
-            err=True,
-        )
-        return text
     count = gpu_count(text)
     if count < 2:
         raise typer.BadParameter("a collective needs two GPUs or more.")
@@ -184,18 +182,20 @@ On = Annotated[
     str | None,
     typer.Option(
         metavar="IDS",
-        help="The job's GPUs, such as 0-3 or 1,4,5,6; all of them if absent.",
+        rich_help_panel=JOB,
+        help="The job's GPUs, such as 0-3 or 1,4,5,6.  [default: all]",
         callback=some_ids,
     ),
 ]
 Gpus = Annotated[
     str | None,
-    typer.Option(metavar="N", help="Instead, the first so many.", callback=some_gpus),
+    typer.Option(metavar="N", rich_help_panel=JOB, help="The first N GPUs.", callback=some_gpus),
 ]
 Helpers = Annotated[
     str | None,
     typer.Option(
         metavar="IDS|all",
+        rich_help_panel=Rare(PLAN),
         help="GPUs outside the job that may pass its data on over NVLink, such as 1,4.",
         callback=_some_helpers,
     ),
@@ -204,15 +204,22 @@ AlgorithmName = Annotated[
     names.AlgorithmName,
     typer.Option(
         metavar="NAME",
-        help=f"Who plans: {', '.join(algorithm_names())}.",
+        help="Plan by this, such as packing, blink or nccl-ring; --help-all lists all.",
         callback=among("algorithm", algorithm_names()),
         autocompletion=algorithm_names,
     ),
 ]
+# The names that the option before this one takes, for `--help-all`.
+ALGORITHMS = grouped("Algorithms", algorithm_names())
 Links = Annotated[
     names.LinksName,
     typer.Option(
-        help="Which links to use; auto is NVLink where it joins all GPUs, hybrid PCIe beside it."
+        metavar="NAME",
+        rich_help_panel=Rare(PLAN),
+        help=f"Use these links: {', '.join(choice_names()['links'])}. auto is NVLink where it "
+        "joins all GPUs, hybrid is PCIe beside it.",
+        callback=among("kind of links", choice_names()["links"]),
+        autocompletion=lambda: choice_names()["links"],
     ),
 ]
 Root = Annotated[
@@ -221,43 +228,62 @@ Root = Annotated[
         metavar="GPU",
         min=0,
         max=MOST_GPUS,
-        help="The GPU that has, or gets, the data of a collective with a root; else the first.",
+        rich_help_panel=Rare(JOB),
+        help="The GPU that sends or gets the data of a rooted collective.  [default: the first]",
     ),
 ]
 Size = Annotated[
     str,
-    typer.Option(metavar="SIZE", help="The data, as nccl-tests counts it: 8, 64MiB, 64M, 1G."),
+    typer.Option(
+        metavar="SIZE",
+        rich_help_panel=JOB,
+        help="The data, as nccl-tests counts it: 8, 64MiB, 64M, 1G.",
+    ),
 ]
 LeastSize = Annotated[
-    str, typer.Option("--min-bytes", "-b", metavar="SIZE", help="The first size.")
+    str,
+    typer.Option("--min-bytes", "-b", metavar="SIZE", rich_help_panel=JOB, help="The first size."),
 ]
 MostSize = Annotated[
-    str, typer.Option("--max-bytes", "-e", metavar="SIZE", help="The last size at most.")
+    str,
+    typer.Option("--max-bytes", "-e", metavar="SIZE", rich_help_panel=JOB, help="The last size."),
 ]
 Factor = Annotated[
-    int, typer.Option("--factor", "-f", min=2, max=1024, help="From one size to the next.")
+    int,
+    typer.Option(
+        "--factor",
+        "-f",
+        metavar="N",
+        min=2,
+        max=1024,
+        rich_help_panel=JOB,
+        help="Multiply each size by N for the next.",
+    ),
 ]
 Chunk = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="The most that a step moves at once; found if absent."),
+    typer.Option(
+        metavar="SIZE",
+        rich_help_panel=Rare(PLAN),
+        help="The most that a step moves at once.  [default: the fastest]",
+    ),
 ]
 Protocol = Annotated[
     names.ProtocolName | None,
-    typer.Option(help="Whose latencies and losses to count; the schedule's own if absent."),
-]
-Processes = Annotated[
-    names.ProcessesName | None,
     typer.Option(
-        help="How ranks are launched: each a process, by one on GPU after GPU, or by one as a "
-        "group (NCCL up to 2.8). On a lone server it is one if absent."
+        metavar="NAME",
+        rich_help_panel=Rare(PLAN),
+        help="Count the latencies of LL, LL128 or Simple.  [default: the schedule's]",
+        callback=among("protocol", choice_names()["protocol"]),
+        autocompletion=lambda: choice_names()["protocol"],
     ),
 ]
 NoStreamReuse = Annotated[
     bool,
     typer.Option(
         "--no-stream-reuse",
-        help="Trees that share a link get equal parts of it, instead of turns by their data as "
-        "Blink's streams take them.",
+        rich_help_panel=Rare(PLAN),
+        help="Give trees on one link equal parts of it, not turns as Blink's streams do.",
     ),
 ]
 
@@ -276,13 +302,16 @@ def _checked_plot(path: Path | None) -> Path | None:
 Plot = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Draw a chart: .html, .svg, .png or .json.", callback=_checked_plot
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+        help="Draw a chart: .html, .png, .svg or .json.",
+        callback=_checked_plot,
     ),
 ]
 
 
 def gpus_of(machine: System, gpus: str | None) -> list[int]:
-    """The ids in the text, or all GPUs of the machine."""
+    """Gives the ids in the text, or all GPUs of the machine."""
     return gpu_ids(gpus) or list(range(machine.gpu_count))
 
 
@@ -353,7 +382,7 @@ def divided(schedule: Schedule, size: int, element: int = ELEMENT) -> tuple[int,
 
 
 def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
-    """A plan as data."""
+    """Gives a plan as data."""
     trees = [
         {"root": tree.root, "share": tree.share, "depth": tree.depth, "edges": tree.edges}
         for tree in schedule.trees
@@ -378,7 +407,7 @@ def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
 
 
 def timing_fields(timing: Timing, schedule: Schedule, machine: System) -> dict[str, object]:
-    """A timing as data, with its error bar."""
+    """Gives a timing as data, with its error bar."""
     trials = [
         {"chunk": chunk, "algorithm_bandwidth": bandwidth}
         for chunk, bandwidth in timing.chunk_trials
@@ -396,7 +425,7 @@ def timing_fields(timing: Timing, schedule: Schedule, machine: System) -> dict[s
 
 
 def tried_fields(tried: Tried) -> dict[str, object]:
-    """What became of an algorithm as data; times in seconds."""
+    """Gives the fate of an algorithm as data; times in seconds."""
     return {
         "algorithm": tried.algorithm,
         "protocol": tried.protocol,
@@ -423,7 +452,7 @@ def tried_lines(all_tried: Sequence[Tried]) -> list[str]:
 
 
 def job_text(gpus: Sequence[int], machine: System) -> str:
-    """The GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number.
+    """Gives the GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number.
 
     Of servers on a network it says how fast that is, as `system_words` does.
     """
@@ -483,7 +512,7 @@ def print_trees(trees: list[Tree]) -> None:
 
 
 def _outline(tree: Tree) -> str:
-    """The tree in one line, such as `5 (1, 6 (4))`."""
+    """Gives the tree in one line, such as `5 (1, 6 (4))`."""
     below: dict[int, list[int]] = {}
     for parent, child in tree.edges:
         below.setdefault(parent, []).append(child)
@@ -496,7 +525,7 @@ def _outline(tree: Tree) -> str:
 
 
 def planner_names() -> list[names.AlgorithmName]:
-    """The algorithms that look at the links, and NCCL's: not MPI's rules, nor `auto`."""
+    """Gives the algorithms that look at the links, and NCCL's: not MPI's rules, nor `auto`."""
     return [name for name in algorithm_names() if name != AUTO and not name.startswith("mpi-")]
 
 

@@ -294,7 +294,7 @@ def lost_on(file: Path, gpus: list[int], number: int | None) -> list[int]:
 
 
 def describe(allocator: Allocator) -> dict[str, object]:
-    """The state as data."""
+    """Gives the state as data."""
     from linkwright.cli.owners import owner_fields
 
     whole: dict[str, object] = {

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time
-from functools import cache, wraps
-from typing import Annotated, Any
+from functools import cache
+from typing import Any
 
 import typer
 
+from linkwright.cli.keys import Key, Keys
 from linkwright.errors import InputError, did_you_mean
 from linkwright.scenario import Setting, settings
 
@@ -19,14 +19,14 @@ __all__ = [
     "among",
     "default_of",
     "describe",
+    "keys_of",
     "of_options",
     "of_setting",
     "pairs",
-    "taking",
     "value_of",
 ]
 
-# What errors of settings name as their file.
+# Errors of settings name this as their file.
 SETTINGS = "<settings>"
 # Of a value, in characters and levels; a longer one is a text.
 LONGEST_VALUE = 1_000
@@ -34,7 +34,7 @@ DEEPEST_VALUE = 32
 
 # From here on a range is said by its least alone.
 MANY = 2**32 - 1
-# What the value of an option is called, by its setting's kind.
+# The name of an option's value, by its setting's kind.
 METAVARS = {
     "file": "FILE",
     "whole": "N",
@@ -47,13 +47,25 @@ METAVARS = {
     "names": "NAME",
     "name-or-other": "NAME",
 }
-# Where an option is not called as its setting is.
-NAMES = {"system.server.gpus": "gpus_per_node", "system.server.nics": "nics_per_node"}
+# Where `replay` and `traffic` call a setting otherwise than a scenario does.
+NAMES = {
+    "system.server.gpus": "gpus_per_node",
+    "system.server.nics": "nics_per_node",
+    "system.server.bandwidth": "gpu_bandwidth",
+    "system.server.latency": "gpu_latency",
+}
+# Of these `replay` and `traffic` have options.
+OF_OPTIONS = (
+    "system.network.kind",
+    "system.network.preset",
+    "system.network.file",
+    "system.network.routing",
+)
 
 
 @cache
 def describe(path: str) -> Setting:
-    """What the core says of a setting, by its path."""
+    """Gives the core's description of a setting, by its path."""
     return next(setting for setting in settings() if setting.path == path)
 
 
@@ -72,12 +84,17 @@ def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
 
 
 def default_of(path: str) -> Any:
-    """What stands for a setting where it is absent: a number where its text is one."""
+    """Gives the value of a setting that is absent: a number where its text is one."""
     return value_of(describe(path).absent)
 
 
 def of_setting(
-    path: str, *, metavar: str | None = None, defaults: bool = False, most: int | None = None
+    path: str,
+    *,
+    metavar: str | None = None,
+    defaults: bool = False,
+    most: int | None = None,
+    heading: str | None = None,
 ) -> Any:
     """An option of a command: help, names, range and default are the setting's.
 
@@ -86,6 +103,7 @@ def of_setting(
         metavar: What its value is called; by the setting's kind where absent.
         defaults: Whether the parameter has the setting's default, which is shown by itself.
         most: Where the command takes less than a scenario does.
+        heading: The heading that it stands below in the help.
     """
     setting = describe(path)
     known, (least, greatest) = setting.names, setting.range or (None, None)
@@ -95,13 +113,15 @@ def of_setting(
     text = f"{text[0].upper()}{text[1:]}"
     if known:
         text += f" ({', '.join(known)})" if ":" in text else f": {', '.join(known)}"
+    default = ""
     if setting.absent and not defaults:
-        # What holds for another kind of scenario is said behind a semicolon.
-        text += f"; {setting.absent.partition(';')[0].replace('`', '')} if absent"
+        # The text behind a semicolon is of another kind of scenario.
+        default = f"  [default: {setting.absent.partition(';')[0].replace('`', '')}]"
     is_closed = setting.kind in ("name", "names")
     return typer.Option(
         metavar=metavar or METAVARS.get(setting.kind, "TEXT"),
-        help=f"{text}.",
+        help=f"{text}.{default}",
+        rich_help_panel=heading,
         min=0 if setting.kind == "number" else least,
         max=most,
         callback=among(setting.key.replace("_", " "), known) if is_closed else None,
@@ -109,40 +129,33 @@ def of_setting(
     )
 
 
-def taking(*paths: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command's parameter `typed` becomes an option for each of these settings.
-
-    The command gets what was typed, by the options' names; what was not is not there.
-    """
-    names = {NAMES.get(path, describe(path).key): path for path in paths}
-
-    def wrap(command: Callable[..., None]) -> Callable[..., None]:
-        made = inspect.signature(command, eval_str=True)
-        parameters: list[inspect.Parameter] = []
-        for each in made.parameters.values():
-            if each.name == "typed":
-                parameters += [_option(name, path) for name, path in names.items()]
-            else:
-                parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-
-        @wraps(command)
-        def called(**given: Any) -> None:
-            typed = {name: given.pop(name) for name in names}
-            given["typed"] = {name: value for name, value in typed.items() if value is not None}
-            command(**given)
-
-        called.__dict__["__signature__"] = made.replace(parameters=parameters)
-        called.__annotations__ = {each.name: each.annotation for each in parameters}
-        return called
-
-    return wrap
+def keys_of(*tables: str) -> Keys:
+    """Gives the settings of some tables of a scenario, as `replay` and `traffic` take them."""
+    keys = []
+    for table in tables:
+        for setting in settings():
+            if setting.path.startswith(f"{table}.") and setting.path not in OF_OPTIONS:
+                keys.append(_key(setting))
+    return Keys(*keys)
 
 
-def _option(name: str, path: str) -> inspect.Parameter:
-    kind: Any = int if describe(path).range else str
-    annotation = Annotated[kind | None, of_setting(path)]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, default=None, annotation=annotation)
+def _key(setting: Setting) -> Key:
+    table, _, key = setting.path.rpartition(".")
+    inside = table.removeprefix("system.")
+    name = NAMES.get(setting.path)
+    if name is None:
+        name = key if inside in ("network", "server", "job") else f"{inside}.{key}"
+    said = setting.help.replace("`", "")
+    default = setting.absent.partition(";")[0].replace("`", "")
+    return Key(
+        name,
+        METAVARS.get(setting.kind, "true|false" if setting.kind == "truth" else "VALUE"),
+        f"{said[0].upper()}{said[1:]}",
+        value_of,
+        default,
+        setting.names,
+        f"Settings of {inside}",
+    )
 
 
 def pairs(texts: list[str] | None) -> dict[str, object]:

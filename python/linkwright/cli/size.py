@@ -18,21 +18,21 @@ def size(
         list[str],
         typer.Option(
             metavar="KEY=LOW..HIGH",
-            help="Vary a setting over a range, each value twice the one before, as "
-            "system.network.bandwidth_scale=1/16..16. Or list values from the least, as "
-            "system.server=dgx-a100,hgx-h100. Repeatable: several change together.",
+            help="Vary a setting by factors of two, as "
+            "system.network.bandwidth_scale=1/16..16, or by a list from the least, as "
+            "system.server=dgx-a100,hgx-h100. Repeatable.",
         ),
     ],
     keep: Annotated[
         float,
         typer.Option(metavar="PERCENT", help="The share of performance that every job keeps."),
     ] = 90.0,
-    reference: Annotated[
+    baseline: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Put this over the scenario for what the performance is compared with, as "
-            "system.server.gpus=1; repeatable. The last value if absent.",
+            help="Compare with the scenario under this setting. Repeatable.  [default: the last "
+            "value]",
         ),
     ] = None,
     setting: Settings = None,
@@ -42,8 +42,8 @@ def size(
 ) -> None:
     """Find the least hardware that keeps a share of performance for a scenario's jobs.
 
-    Where more never hurts, as of bandwidths and interfaces, values are tried by bisection, else
-    all of them. Each has its bill of materials, and with --prices its cost and energy.
+    Bandwidths and interfaces, where more never hurts, are tried by bisection, and other settings
+    value by value. Each value has its bill of materials, and with --prices its cost and energy.
     """
     from linkwright.runs.sizing.play import size_system
 
@@ -54,7 +54,7 @@ def size(
             scenario,
             vary,
             keep=keep / 100.0,
-            reference=pairs(reference),
+            reference=pairs(baseline),
             settings=pairs(setting),
             prices=prices,
             progress=watch.progress,

@@ -1,4 +1,4 @@
-"""Amounts of data as people type and read them."""
+"""Reads and writes amounts of data as people type them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["parse_size", "size_text"]
 
 
 def parse_size(text: str) -> int:
-    """The bytes in `64MiB`, `64M` (the same, as for nccl-tests), `64MB` (10^6 each) or `8`.
+    """Gives the bytes in `64MiB`, `64M` (the same, as for nccl-tests), `64MB` (10^6 each) or `8`.
 
     Raises:
         typer.BadParameter: If the text is no such amount, or no whole number of bytes.

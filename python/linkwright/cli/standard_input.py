@@ -1,4 +1,4 @@
-"""What is given to a command instead of a file."""
+"""Reads standard input in place of a file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from linkwright.network import Fabric, fabric_names, preset_names, read_fabric, 
 
 __all__ = ["given_machine", "given_machine_or_fabric", "machine_of", "standard_input"]
 
-# What stands for standard input where a file is named.
+# This name stands for standard input.
 DASH = "-"
 
 
 def standard_input(most: int = LARGEST_TEXT) -> str:
-    """All of standard input as text, of at most so many bytes.
+    """Gives all of standard input as text, up to a number of bytes.
 
     Raises:
         FileError: If it is closed, cannot be read, or holds more than a file may.

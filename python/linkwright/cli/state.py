@@ -44,7 +44,7 @@ ServerNumber = Annotated[
         "--server",
         metavar="N",
         min=0,
-        help="The server of these GPUs, which counts them; all of its GPUs if none is named.",
+        help="The server that counts these GPUs.  [default: all count]",
     ),
 ]
 
@@ -91,13 +91,13 @@ def reconcile(
     network: NetworkName = None,
     grace: Annotated[
         str,
-        typer.Option(metavar="TIME", help="Keep jobs that got their GPUs so shortly before."),
+        typer.Option(metavar="TIME", help="Keep jobs that got their GPUs within this time."),
     ] = "0s",
     none: Annotated[
-        bool, typer.Option("--none", help="No job lives; standard input is not read.")
+        bool, typer.Option("--none", help="Release every job; read no standard input.")
     ] = False,
     expired: Annotated[
-        bool, typer.Option("--expired", help="Release by leases instead of a list.")
+        bool, typer.Option("--expired", help="Release jobs whose lease is over instead.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be released; change nothing.")
@@ -107,14 +107,10 @@ def reconcile(
 ) -> None:
     """Take back the GPUs of jobs that have ended without a release.
 
-    Standard input names the living jobs, one a line, as allocate --job named them; all
-    others are released. Names of other servers' jobs do no harm. A living job stays also
-    where its lease is over, and so does a job that got its GPUs after this command began,
-    or within --grace before: the list may be older than it is. An empty list is refused,
-    since a scheduler that does not answer prints one: say --none where no job lives. So is
-    a line with blanks in it that names no job of the state, such as a scheduler's error.
-
-    With --expired the jobs are released whose lease is over, whatever else is known.
+    Standard input names the living jobs, one a line, as allocate --job named them; all others are
+    released. Names of other servers' jobs do no harm. A living job keeps its GPUs after its lease,
+    and so does a job that got GPUs after this command began, or within --grace before. A scheduler
+    that fails may print an empty list or an error. Both are refused; --none says that no job lives.
     """
     begun = time.time()
     if none and expired:
@@ -164,8 +160,8 @@ def mark_lost(
 ) -> None:
     """Say which GPUs a machine has lost, by their ids before.
 
-    The machine is the one that is left, with fewer GPUs. Where it alone tells which GPUs are
-    gone, nobody need say it.
+    --machine is the rest of it, with fewer GPUs. Where it tells by itself which GPUs are
+    gone, this command is not needed.
     """
     whole = machine_of(machine, servers, network)
     lost = server.lost_on(_existing(state), gpus, on)
@@ -257,14 +253,14 @@ def _existing(state: Path) -> Path:
 
 
 def _answer(document: dict[str, object], line: str, json: bool) -> Callable[[], None]:
-    """What prints the document as JSON, or the line."""
+    """Gives the function that prints the document as JSON, or the line."""
     if json:
         return lambda: output.print_json(document)
     return lambda: output.say(line)
 
 
 def _shown(allocator: Allocator, json: bool) -> Callable[[], None]:
-    """What prints the state."""
+    """Gives the function that prints the state."""
     if json:
         described = server.describe(allocator)
         return lambda: output.print_json(described)

@@ -1,4 +1,4 @@
-"""`linkwright study`: the tables and figures of published papers, reproduced."""
+"""Has `linkwright study`: the tables and figures of published papers, reproduced."""
 
 from __future__ import annotations
 
@@ -6,33 +6,25 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from linkwright.cli import output
-from linkwright.cli.options import DaskAddress, Json, WorkerCount
+from linkwright.cli.keys import Keys, named, number
+from linkwright.cli.options import Json, WorkerCount, workers_of, written
+from linkwright.cli.panels import described_by
 
 if TYPE_CHECKING:
     from linkwright.studies.study import Study
     from linkwright.sweeps import Workers
 
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer jobs, sizes and repeats.")]
-Directory = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="DIRECTORY",
-        help="Write report.html, the figures and study.json here.",
-    ),
-]
+Quick = Annotated[bool, typer.Option("--quick", help="Play fewer jobs, sizes and repeats.")]
+Directory = Annotated[Path | None, written("report.html, figures and study.json", "DIRECTORY")]
 
 Only = Annotated[
     str | None,
-    typer.Option(
-        "--only", metavar="SECTION", help="Make one section alone; study list has their names."
-    ),
+    typer.Option("--only", metavar="SECTION", help="Make one section; study list has their names."),
 ]
 
 app = typer.Typer(help="Reproduce the tables and figures of papers.", no_args_is_help=True)
@@ -43,24 +35,55 @@ def _root() -> None:
     """Reproduce the tables and figures of papers."""
 
 
+MAPA_KEYS = Keys(
+    named(
+        "reading",
+        "Read the mix of jobs as the text says, or as fitted to the printed seconds",
+        ("text", "published-fit"),
+        "text",
+    )
+)
+PCIE_KEYS = Keys(
+    number(
+        "window",
+        "MILLISECONDS",
+        "The time in which iterations are counted",
+        "0.3",
+        kind=float,
+        least=0.05,
+        most=1000.0,
+    ),
+    number(
+        "batch",
+        "IMAGES",
+        "A step of ResNet-50, where eight tasks train on eight GPUs",
+        "32",
+        least=1,
+        most=1024,
+    ),
+)
+
+
 @app.command()
+@described_by(MAPA_KEYS)
 def mapa(
     quick: Quick = False,
     to: Directory = None,
     json: Json = False,
     only: Only = None,
-    reading: Annotated[
-        Literal["text", "published-fit"],
-        typer.Option(
-            help="How the unpublished mix of jobs is read: as the text has it, or nine workloads "
-            "fitted to the seconds that it prints."
-        ),
-    ] = "text",
+    setting: Annotated[list[str] | None, MAPA_KEYS.option()] = None,
 ) -> None:
     """Repeat MAPA's evaluation (SC'21): its tables, published beside reproduced."""
     from linkwright.studies.mapa import run
 
-    _show(partial(run, reading=reading), "mapa", quick, to, json, only)
+    _show(
+        partial(run, reading=MAPA_KEYS.read(setting).get("reading", "text")),
+        "mapa",
+        quick,
+        to,
+        json,
+        only,
+    )
 
 
 @app.command()
@@ -80,7 +103,6 @@ def network(
     json: Json = False,
     only: Only = None,
     workers: WorkerCount = None,
-    dask: DaskAddress = None,
 ) -> None:
     """Repeat a study of networks (IPCCC'21): GPUs per node, bandwidth, NIC policies.
 
@@ -89,42 +111,25 @@ def network(
     """
     from linkwright.studies.network import run
 
-    _show(
-        partial(run, workers=_where(workers, dask), directory=to), "network", quick, to, json, only
-    )
+    _show(partial(run, workers=_where(workers), directory=to), "network", quick, to, json, only)
 
 
 @app.command()
+@described_by(PCIE_KEYS)
 def pcie(
     quick: Quick = False,
     to: Directory = None,
     json: Json = False,
     only: Only = None,
-    window: Annotated[
-        float | None,
-        typer.Option(
-            min=0.05,
-            max=1000.0,
-            metavar="MILLISECONDS",
-            help="In which iterations are counted; 0.3 where absent.",
-            show_default=False,
-        ),
-    ] = None,
-    batch: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=1024,
-            metavar="IMAGES",
-            help="Of a step of ResNet-50, where eight tasks train on eight GPUs.",
-        ),
-    ] = 32,
+    setting: Annotated[list[str] | None, PCIE_KEYS.option()] = None,
 ) -> None:
     """Repeat a study of PCIe scheduling (IEEE CAL 2019): who goes first on a shared bus."""
     from linkwright.studies.pcie import run
 
-    seconds = None if window is None else window * 1e-3
-    _show(partial(run, window=seconds, batch=batch), "pcie", quick, to, json, only)
+    settings = PCIE_KEYS.read(setting)
+    if "window" in settings:
+        settings["window"] *= 1e-3
+    _show(partial(run, **settings), "pcie", quick, to, json, only)
 
 
 @app.command()
@@ -134,7 +139,6 @@ def memory(
     json: Json = False,
     only: Only = None,
     workers: WorkerCount = None,
-    dask: DaskAddress = None,
 ) -> None:
     """Repeat the MGPU-TSM dissertation: truly shared memory of GPUs, and its coherence.
 
@@ -143,18 +147,14 @@ def memory(
     """
     from linkwright.studies.memory import run
 
-    _show(
-        partial(run, workers=_where(workers, dask), directory=to), "memory", quick, to, json, only
-    )
+    _show(partial(run, workers=_where(workers), directory=to), "memory", quick, to, json, only)
 
 
-def _where(workers: int | None, dask: str | None) -> Workers:
+def _where(workers: str | None) -> Workers:
     """Where a study's runs are performed."""
-    from linkwright.sweeps import dask_cluster, local_processes
+    from linkwright.sweeps import local_processes
 
-    if dask is not None and workers is not None:
-        raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
-    return local_processes(workers) if dask is None else dask_cluster(dask)
+    return workers_of(workers) or local_processes(None)
 
 
 @app.command()

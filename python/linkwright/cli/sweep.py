@@ -1,4 +1,4 @@
-"""`linkwright collective time`: what a schedule takes by the time model, over sizes."""
+"""Has `linkwright collective time`: the time of a schedule by the model, over sizes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from linkwright.cli.library_times import (
     library_rows,
     refuse_with_many,
 )
+from linkwright.cli.nccl_options import Processes
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers
+from linkwright.cli.panels import described_by
 from linkwright.cli.schedules import (
+    ALGORITHMS,
     ELEMENT,
     AlgorithmName,
     Chunk,
@@ -28,7 +31,6 @@ from linkwright.cli.schedules import (
     NoStreamReuse,
     On,
     Plot,
-    Processes,
     Protocol,
     Root,
     chunk_of,
@@ -47,6 +49,7 @@ from linkwright.collectives import Schedule, plan_for_sizes
 __all__ = ["time"]
 
 
+@described_by(lists=ALGORITHMS)
 def time(
     collective: CollectiveName,
     machine: MachineName,

@@ -55,7 +55,7 @@ def print_system(system: System) -> None:
 
 
 def system_text(system: System, form: str) -> str:
-    """The system as `toml`, `dot` or `json`."""
+    """Gives the system as `toml`, `dot` or `json`."""
     if form == "json":
         return json_text(_facts(system))
     text = system.to_toml() if form == "toml" else system.to_dot()
@@ -63,7 +63,7 @@ def system_text(system: System, form: str) -> str:
 
 
 def _by_switch(system: System) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The network interfaces at each switch, in the order of their ports."""
+    """Gives the network interfaces at each switch, in the order of their ports."""
     return [(name, list(rows)) for name, rows in groupby(system.ports(), lambda row: row["switch"])]
 
 

@@ -26,7 +26,7 @@ WIDE, NARROW = 3, 2
 
 @dataclass
 class Table:
-    """Rows of texts below their heads.
+    """Holds rows of texts below their heads.
 
     Attributes:
         columns: The heads, each of one or more lines.
@@ -93,7 +93,7 @@ def fitted(table: Table, width: int) -> tuple[Table, Sequence[str]]:
 
 
 def _least(table: Table, kept: Sequence[int] | None = None) -> int:
-    """The least width of these columns, or all."""
+    """Gives the least width of these columns, or all."""
     at = range(len(table.columns)) if kept is None else kept
     return sum(table.widths(one)[0] for one in at) + table.gap * (len(at) - 1)
 

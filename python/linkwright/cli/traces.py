@@ -1,7 +1,8 @@
-"""Options of commands that play a network: which raw events are kept, and in which file."""
+"""Holds the options that say which raw events of a run are kept, and in which file."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,74 +10,103 @@ from typing import Annotated, Any, Literal
 import typer
 
 from linkwright.cli import output
+from linkwright.cli.keys import Keys, number, text, time
+from linkwright.cli.panels import OUTPUT, Rare
 from linkwright.cli.parquet import write_parquet
 from linkwright.network import ClusterRun
 from linkwright.scenario import Table
 
 __all__ = [
-    "LIMIT",
     "Events",
-    "Limit",
-    "Link",
-    "Since",
+    "Only",
+    "Span",
     "Traced",
-    "Until",
     "What",
-    "Window",
     "check_events",
+    "read_only",
+    "trace_option",
     "write_events",
 ]
 
 Kind = Literal["packets", "messages", "queues"]
 LIMIT = 1_000_000
+
+
+def trace_option(what: str) -> Any:
+    """The option `--trace` of a command, by the events that it keeps."""
+    return typer.Option("--trace", rich_help_panel=Rare(OUTPUT), help=f"Keep {what} for --events.")
+
+
 What = Annotated[
     Kind | None,
-    typer.Option(
-        "--trace",
-        help="Keep for --events every step of packets, every message, or how many packets wait "
-        "for each link over time.",
-    ),
+    trace_option("every step of packets, every message, or the packets that wait"),
 ]
 Events = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write what --trace keeps as Parquet.")
-]
-Limit = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Of --trace: keep the first N rows at most.")
-]
-Link = Annotated[
-    str | None,
-    typer.Option(metavar="LINK", help="Of --trace: of one link, such as 'leaf0 to node3'."),
-]
-Since = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="Of --trace: from then on.")]
-Until = Annotated[
-    float | None, typer.Option(metavar="SECONDS", min=0, help="Of --trace: until then.")
-]
-Window = Annotated[
-    float | None,
+    Path | None,
     typer.Option(
-        metavar="SECONDS",
-        min=1e-12,
-        help="Of --trace queues: how long a window is; a microsecond if absent.",
+        metavar="FILE", rich_help_panel=Rare(OUTPUT), help="Write what --trace keeps as Parquet."
+    ),
+]
+ONLY = Keys(
+    time("from", "Keep no event before this simulated time", "0s"),
+    time("until", "Keep no event after it"),
+    number("limit", "N", "The most events that are kept", f"{LIMIT:,}", least=1),
+    text("link", "LINK", "Keep the events of one link, such as 'leaf0 to node3'"),
+    time("window", "The length of a window of --trace queues", "1us"),
+)
+Only = Annotated[
+    str | None,
+    typer.Option(
+        "--trace-only",
+        metavar="KEY=VALUE,...",
+        rich_help_panel=Rare(OUTPUT),
+        help="Keep some events: from=1ms, until=2ms, limit=N, link='leaf0 to node3', and of "
+        "queues window=1us.",
     ),
 ]
 
 
 @dataclass(frozen=True)
-class Traced:
-    """Says which raw events are kept.
+class Span:
+    """Says which events are kept.
 
-    They are of the kind `what`, and go to `file`. Up to `limit` are kept, of one `link` if it is
-    given. They lie between the seconds `since` and `until`. A window of queues lasts `window`
-    seconds, or a microsecond.
+    They lie between the seconds `since` and `until`. Up to `limit` are kept, of one `link` if it
+    is given. A window of queues lasts `window` seconds, or a microsecond.
     """
+
+    limit: int = LIMIT
+    link: str | None = None
+    since: float = 0.0
+    until: float | None = None
+    window: float | None = None
+
+
+def read_only(trace: str | None, given: str | None, keys: Sequence[str] | None = None) -> Span:
+    """Reads `--trace-only`.
+
+    Raises:
+        typer.BadParameter: If a key is unknown, or nothing is traced.
+    """
+    if given is None:
+        return Span()
+    if trace is None:
+        raise typer.BadParameter("--trace-only says which events --trace keeps; give --trace.")
+    known = ONLY if keys is None else Keys(*(key for key in ONLY if key.name in keys))
+    found = known.read(given.split(","))
+    if "from" in found:
+        found["since"] = found.pop("from")
+    if found.get("window") == 0:
+        raise typer.BadParameter("window: a window lasts longer than 0 s.")
+    return Span(**found)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Says which raw events are kept: of the kind `what`, within a `span`; they go to `file`."""
 
     what: Kind | None
     file: Path | None
-    limit: int
-    link: str | None
-    since: float
-    until: float | None
-    window: float | None
+    span: Span
 
     def check(self) -> None:
         """Refuses what does not go together, or could not be written.
@@ -86,31 +116,28 @@ class Traced:
             FileError: If the folder cannot be written.
         """
         check_events(self.what, self.file)
-        if self.what is None and (self.link or self.since or self.until is not None):
+        if self.what == "messages" and self.span.link:
             raise typer.BadParameter(
-                "--trace-link, --trace-from and --trace-until say which events --trace keeps."
+                "a message goes by several links; link is of --trace packets or queues."
             )
-        if self.what == "messages" and self.link:
-            raise typer.BadParameter(
-                "a message goes by several links; --trace-link is of --trace packets or queues."
-            )
-        if self.window is not None and self.what != "queues":
-            raise typer.BadParameter("--trace-window is of --trace queues.")
+        if self.span.window is not None and self.what != "queues":
+            raise typer.BadParameter("window is of --trace queues.")
 
     @property
     def spans(self) -> int:
         """How many messages the run must keep."""
-        return self.limit if self.what == "messages" else 0
+        return self.span.limit if self.what == "messages" else 0
 
     def keywords(self) -> dict[str, Any]:
         """Returns keywords of `System.play`."""
+        kept = self.span
         if self.what == "messages":
-            return {"messages_from": self.since, "messages_until": self.until}
+            return {"messages_from": kept.since, "messages_until": kept.until}
         if self.what is None:
             return {}
-        span = {"packets_from": self.since, "packets_until": self.until}
-        window = {} if self.window is None else {"queue_window": self.window}
-        return {self.what: self.limit, "packets_link": self.link, **window, **span}
+        span = {"packets_from": kept.since, "packets_until": kept.until}
+        window = {} if kept.window is None else {"queue_window": kept.window}
+        return {self.what: kept.limit, "packets_link": kept.link, **window, **span}
 
     def write(self, run: ClusterRun) -> None:
         """Writes what a run kept, and says of how much.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,14 @@ import typer
 
 from linkwright import names
 from linkwright.cli import output, runs
-from linkwright.cli.options import Json, NetworkName, among
+from linkwright.cli.keys import Keys, below, number
+from linkwright.cli.options import Json, NetworkName, among, written
+from linkwright.cli.panels import SYSTEM, described_by
 from linkwright.cli.parquet import write_parquet
-from linkwright.cli.replay import NOTHING, pairs_of
+from linkwright.cli.replay import pairs_of
 from linkwright.cli.replay_systems import Settings
 from linkwright.cli.schedules import Plot, save_plot
-from linkwright.cli.settings import of_options, taking
+from linkwright.cli.settings import keys_of, of_options, of_setting
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.tables import Table as PrintedTable
 from linkwright.scenario import choice_names
@@ -32,16 +34,32 @@ PATTERNS = choice_names()["traffic"]
 RANGE = re.compile(r"(\d*\.?\d+)\.\.(\d*\.?\d+)(?:/(\d*\.?\d+))?")
 STEP = 0.1
 MOST_LOADS = 1_000
-
-
-@taking(
-    "system.network.nic",
-    "system.network.routing",
-    "system.network.routing_table",
-    "system.network.packet_size",
-    "system.network.buffer_packets",
-    "system.network.arbitration",
+# The settings of what is measured; the others are keys of a scenario.
+OF_MEASUREMENT = below(
+    "Settings of the measurement",
+    number(
+        "warm_up",
+        "N",
+        "Messages' times on a link before any counts",
+        "500",
+        least=0,
+        most=10_000_000,
+    ),
+    number("window", "N", "Messages' times on a link that count", "1000", least=1, most=10_000_000),
+    number(
+        "hot",
+        "SHARE",
+        "The part of all messages to the hot spot",
+        "0.1",
+        kind=float,
+        least=0,
+        most=1,
+    ),
 )
+KEYS = Keys(*OF_MEASUREMENT, *keys_of("system.network"))
+
+
+@described_by(KEYS)
 def traffic(
     pattern: Annotated[
         names.TrafficName,
@@ -52,14 +70,12 @@ def traffic(
             autocompletion=lambda: list(PATTERNS),
         ),
     ],
-    network: NetworkName = None,
-    typed: Mapping[str, object] = NOTHING,
     load: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SHARE|LOW..HIGH",
-            help="Of what a node's link carries, such as 0.3, or 0.1..0.9/0.2 in steps; "
-            "repeatable; 0.1..1 if absent.",
+            help="Load each node's link by this share, such as 0.3, or 0.1..0.9/0.2 in steps. "
+            "Repeatable.  [default: 0.1..1]",
         ),
     ] = None,
     in_flight: Annotated[
@@ -68,43 +84,43 @@ def traffic(
             metavar="N",
             min=1,
             max=65_536,
-            help="Keep N messages of each node under way instead; repeatable.",
+            help="Keep N messages of each node under way instead. Repeatable.",
         ),
     ] = None,
-    message: Annotated[
+    size: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Of each message; one packet if absent."),
+        typer.Option(metavar="SIZE", help="The size of a message.  [default: one packet]"),
     ] = None,
-    warm_up: Annotated[
-        int, typer.Option(min=0, max=10_000_000, help="Messages' times on a link before any count.")
-    ] = 500,
-    window: Annotated[
-        int, typer.Option(min=1, max=10_000_000, help="Messages' times on a link that count.")
-    ] = 1000,
-    hot: Annotated[
-        float, typer.Option(min=0, max=1, help="Part of all messages that go to the hot spot.")
-    ] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes every choice by chance.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Draw every choice by N.")] = 0,
+    network: NetworkName = None,
+    routing: Annotated[str | None, of_setting("system.network.routing", heading=SYSTEM)] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Any other key of a scenario's [network], as pods=4; repeatable.",
+            rich_help_panel=SYSTEM,
+            help="Change a setting, such as pods=4, nic=rr-4 or window=1000. Repeatable.",
+            autocompletion=KEYS.completed,
         ),
     ] = None,
-    parquet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table, unrounded, as Parquet.")
-    ] = None,
     plot: Plot = None,
+    to: Annotated[Path | None, written("the table, unrounded, as Parquet")] = None,
     json: Json = False,
 ) -> None:
-    """Load a network by a pattern, and measure latency and what arrives.
+    """Load a network by a pattern, and measure latency and arrivals.
 
-    Every port has one node. Under a load each sends a message with that chance in each slot, which
-    is the time that its link takes for one. Arrivals in the window behind the warm-up count.
+    Every port has one node. In each slot, which is the time of a message on a link, each node
+    sends with this chance. Arrivals in the window after the warm-up count.
     """
-    given = {**typed, **pairs_of(setting)}
+    given: dict[str, object] = {} if routing is None else {"routing": routing}
+    own: list[str] = []
+    for text in setting or []:
+        if text.partition("=")[0].strip() in (key.name for key in OF_MEASUREMENT):
+            own.append(text)
+        else:
+            given |= pairs_of([text])
+    measured = Keys(*OF_MEASUREMENT).read(own)
     settings = Settings.of(given)
     of_others = [*settings.node, *settings.play]
     if of_others:
@@ -112,9 +128,9 @@ def traffic(
             f"`{of_others[0]}` is of jobs; synthetic traffic goes between ports as packets."
         )
     loads = shares(load) if load or not in_flight else []
-    size = None if message is None else parse_size(message)
-    if parquet is not None:
-        output.check_writable(parquet.parent)
+    message = None if size is None else parse_size(size)
+    if to is not None:
+        output.check_writable(to.parent)
     with runs.watched() as watch, of_options():
         from linkwright.systems import network_keys, read_system
 
@@ -124,16 +140,16 @@ def traffic(
             pattern,
             loads=loads,
             in_flight=in_flight or [],
-            message=size,
-            warm_up=warm_up,
-            window=window,
-            hot=hot,
+            message=message,
+            warm_up=measured.get("warm_up", 500),
+            window=measured.get("window", 1000),
+            hot=measured.get("hot", 0.1),
             seed=seed,
             progress=lambda *at: watch.progress("", *at),
         )
-    if parquet is not None:
-        write_parquet(found, parquet)
-        output.say(f"wrote {parquet}", stderr=True)
+    if to is not None:
+        write_parquet(found, to)
+        output.say(f"wrote {to}", stderr=True)
     if plot is not None:
         from linkwright.plots.traffic import latency_by_load
 

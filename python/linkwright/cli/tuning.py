@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from linkwright.cli import output
-from linkwright.cli.options import Json, MachineName, NetworkName, Servers
+from linkwright.cli.nccl_options import Nccl
+from linkwright.cli.options import Json, MachineName, NetworkName, Servers, written
+from linkwright.cli.panels import OUTPUT
 from linkwright.cli.schedules import Gpus, On, gpus_of, job_text, named_gpus, network_notes
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import machine_of
@@ -18,24 +20,12 @@ from linkwright.nccl_tuning import TunedRow, Tuning, tune_nccl
 
 __all__ = ["tune"]
 
-Nccl = Annotated[
-    str | None,
-    typer.Option(
-        "--nccl",
-        metavar="VERSION",
-        help="The job's version of NCCL, 2.27 or later, such as 2.28.9; the newest that is known "
-        "if absent.",
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write the tuner's file here."),
-]
 GraphFile = Annotated[
     Path | None,
     typer.Option(
         "--graph",
         metavar="FILE",
+        rich_help_panel=OUTPUT,
         help="Write the job's rings and trees here, for NCCL_GRAPH_FILE.",
     ),
 ]
@@ -48,16 +38,15 @@ def tune(
     servers: Servers = 1,
     network: NetworkName = None,
     nccl: Nccl = None,
-    output_file: Output = None,
+    output_file: Annotated[Path | None, written("the tuner's file")] = None,
     graph: GraphFile = None,
     json: Json = False,
 ) -> None:
-    """Write the file that tunes a job's NCCL for each collective and size.
+    """Write the file that tunes a job's NCCL (2.27 or later) for each collective and size.
 
-    NCCL's example tuner plugin reads it (NCCL_TUNER_PLUGIN, NCCL_TUNER_CONFIG_FILE). The file names
-    another of NCCL's algorithms and protocols where it is faster by more than the error bar.
-    Everywhere else it names NCCL's own, since the plugin runs a size without a row on one channel.
-    The file holds for communicators of just these GPUs.
+    NCCL's example tuner plugin reads it (NCCL_TUNER_PLUGIN, NCCL_TUNER_CONFIG_FILE). A row names
+    another algorithm and protocol where it is faster by more than the error bar, and NCCL's own
+    elsewhere. The file holds for communicators of just these GPUs.
     """
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)

@@ -10,18 +10,17 @@ import typer
 
 from linkwright.byte_matrices import read_byte_matrix
 from linkwright.cli import output
-from linkwright.cli.degraded import Without, degraded
-from linkwright.cli.expectation import (
-    LinkBandwidth,
+from linkwright.cli.degraded import degraded
+from linkwright.cli.nccl_options import (
+    BANDWIDTH_KEYS,
+    LISTED,
+    Environment,
     Nccl,
-    NetworkBandwidth,
-    NoGpudirect,
-    NoP2p,
-    NoPxn,
-    OfRanks,
-    OnlyProtocol,
+    Processes,
+    read_environment,
 )
-from linkwright.cli.options import Json, MachineName, NetworkName, Servers
+from linkwright.cli.options import Json, MachineName, NetworkName, Servers, Without
+from linkwright.cli.panels import described_by
 from linkwright.cli.schedules import Gpus, On, gpus_of, job_text, named_gpus, network_notes
 from linkwright.cli.sizes import size_text
 from linkwright.cli.standard_input import machine_of
@@ -29,16 +28,19 @@ from linkwright.collectives import expect_all_to_allv
 
 __all__ = ["all_to_allv"]
 
+# The variables of NCCL that sends and receives heed, by the options that they set.
+HEEDED = ("p2p", "protocol", "pxn", "gpudirect")
 # As many links of a bound as a person reads; JSON has all.
 MOST_LINKS = 3
 
 
+@described_by(BANDWIDTH_KEYS, LISTED)
 def all_to_allv(
     matrix: Annotated[
         Path,
         typer.Argument(
             metavar="MATRIX",
-            help="Bytes from rank to rank: a file with a row for each sender (CSV), or NumPy's.",
+            help="Bytes from rank to rank: a row for each sender (CSV), or NumPy's file.",
         ),
     ],
     machine: MachineName,
@@ -48,34 +50,22 @@ def all_to_allv(
     network: NetworkName = None,
     without: Without = None,
     nccl: Nccl = None,
-    no_p2p: NoP2p = False,
-    protocol: OnlyProtocol = None,
-    link_bandwidth: LinkBandwidth = None,
-    network_bandwidth: NetworkBandwidth = None,
-    processes: OfRanks = None,
-    no_pxn: NoPxn = False,
-    no_gpudirect: NoGpudirect = False,
+    environment: Environment = None,
+    processes: Processes = None,
+    setting: Annotated[list[str] | None, BANDWIDTH_KEYS.option()] = None,
     json: Json = False,
 ) -> None:
-    """Say what NCCL takes for an all-to-all whose messages differ in length.
+    """Say how long NCCL takes for an all-to-all whose messages differ in length.
 
-    It runs as a group of sends and receives; a pair without bytes sends nothing. Beside its time
-    stands what no way of exchanging passes, with the links that set it. An even matrix takes what
-    `collective expect all-to-all` says.
+    A group of sends and receives carries it. Its time stands beside the least time that the links
+    allow, with the links that set it.
     """
     rows = read_byte_matrix(matrix)
     down = degraded(machine_of(machine, servers, network), without, named_gpus(on, gpus))
     ids = gpus_of(down.system, down.gpus)
-    options: dict[str, Any] = {
-        "nccl": nccl,
-        "p2p": not no_p2p,
-        "protocol": protocol,
-        "link_bandwidth": link_bandwidth,
-        "network_bandwidth": network_bandwidth,
-        "processes": processes,
-        "pxn": not no_pxn,
-        "gpudirect": not no_gpudirect,
-    }
+    options: dict[str, Any] = {"nccl": nccl, "processes": processes}
+    options |= BANDWIDTH_KEYS.read(setting)
+    options |= read_environment(environment, HEEDED)
     left = [at for at, gpu in enumerate(gpus_of(down.whole, named_gpus(on, gpus))) if gpu in ids]
     kept = rows
     if down.notes and len(rows) > len(ids):

@@ -1,4 +1,4 @@
-"""What people type, read as the value that a command takes.
+"""Reads typed words as the values that a command takes.
 
 Typer leaves this to Pydantic, whose import takes as long as all the rest of a quick command, and
 whose messages do not say the value that was typed. A type that is not read here is still Typer's.
@@ -27,7 +27,7 @@ MOST_DIGITS = 40
 
 @dataclass(frozen=True)
 class _Reader:
-    """What reads a parameter, in the form in which Typer calls it."""
+    """Reads a parameter, in the form in which Typer calls it."""
 
     read: Callable[[Any], object]
 
@@ -51,7 +51,7 @@ def read_values(command: Any) -> None:
 
 
 def _reader(annotation: Any, parameter: Any) -> Callable[[Any], object] | None:
-    """What makes the annotated type of a text; None for a type that is left to Typer."""
+    """Gives a reader of the annotated type; None for a type that is left to Typer."""
     own: Callable[[Any], object] | None = parameter.type_descriptor.parameter_info.parser
     if own is not None:
         return own
@@ -85,7 +85,7 @@ def _one_of(value: object, choices: tuple[str, ...]) -> object:
 def _number(
     value: Any, kind: type[int] | type[float], least: float | None, most: float | None
 ) -> float:
-    """The number in a text, within its bounds; what is no text is one already."""
+    """The number in a text, within its bounds; other values are numbers already."""
     try:
         if isinstance(value, str) and len(value) > MOST_DIGITS:
             raise ValueError

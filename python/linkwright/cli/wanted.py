@@ -209,7 +209,7 @@ def is_sensitive(wanted: Wanted, machine: System) -> tuple[bool, str]:
     if machine.gpu_count > MOST_PROFILED_GPUS:
         raise typer.BadParameter(
             f"--sensitivity is measured on servers of at most {MOST_PROFILED_GPUS} GPUs, and this "
-            f"has {machine.gpu_count}; say --sensitive or --insensitive."
+            f"has {machine.gpu_count}; say --sensitivity yes or no."
         )
     allocator = Allocator(machine)
     if wanted.pattern.size > machine.gpu_count or wanted.pattern.size < 2:

@@ -24,7 +24,7 @@ MOST_RANKS = 128
 # Says what a source is followed with while nobody has said of how many GPUs it is.
 PROBED = 2
 
-REMEDY = "write who talks to whom as --edges, a line per pair"
+REMEDY = "write who talks to whom as a file for --pattern, a line per pair"
 
 
 def load_source(path: PathOrName, *, gpus: int | None = None) -> SourceGraph:

@@ -65,14 +65,14 @@ def _check(path: Path, language: str, tree: tree_sitter.Tree) -> None:
                 path,
                 node,
                 f"this does not parse as {language}",
-                f"{mended}, or write its pattern as --edges",
+                f"{mended}, or write its pattern as a file for --pattern",
             )
         if depth > DEEPEST:
             raise refuse(
                 path,
                 node,
                 f"this is nested deeper than {DEEPEST} levels",
-                "leave it out, or write its pattern as --edges",
+                "leave it out, or write its pattern as a file for --pattern",
             )
         if cursor.goto_first_child():
             depth += 1

@@ -113,8 +113,8 @@ def readings(seeds: Sequence[int], progress: Progress | None = None) -> Section:
             "Fig. 2b's slope or from Section 4.1's seconds.",
             "The study plays `text` unless it is asked otherwise: each choice as its sentence has "
             "it, and the sound model, since the paper's times were measured on a machine and not "
-            "taken from its regression. `--reading published-fit` is nine workloads that all feel "
-            "their links, fitted to the seconds.",
+            "taken from its regression. `--set reading=published-fit` is nine workloads that all "
+            "feel their links, fitted to the seconds.",
         ],
         tables=[
             StudyTable(

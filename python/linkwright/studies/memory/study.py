@@ -29,8 +29,9 @@ INTRODUCTION = (
     "are those of the way that is right.",
     "What is timed: copies from and to the host and kernels under `rdma` and `hmg`; kernels alone "
     "under shared memory, which needs no copy. Wavefronts know their kernels' code, as under "
-    "`gpu compare --no-code`: what reading it through caches of instructions adds stands [beside "
-    "the model](../concepts/gpu-memory.md#reading-code). No published number enters a model.",
+    "`gpu compare --set code=false`: what reading it through caches of instructions adds stands "
+    "[beside the model](../concepts/gpu-memory.md#reading-code). No published number enters a "
+    "model.",
     "Where the text leaves a choice, or has two, this is what was read. Sizes of Xtreme: 384 KB, "
     "of which one place has 368, of the three vectors together for each GPU. Memory: 8 channels "
     "of 512 MB a GPU (Table 3.1), where section 1.2.2 has 8 GB; no size here needs either. "

@@ -42,7 +42,7 @@ INTRODUCTION = (
     "point.",
     "The paper measures for 0.3 seconds, in which 81.75 iterations are done in the mean. "
     "Iterations of Table 1's sizes take 8 to 70 µs: in 0.3 seconds there would be thousands. 0.3 "
-    "milliseconds are of the right order, and are what is measured here unless `--window` says "
+    "milliseconds are of the right order, and are what is measured here unless `--set window` says "
     "otherwise. Of iterations under way at the end, the parts within the window count.",
     "**How much priority gains hangs on what is shared, which the paper does not say.** Its Fig. "
     "2 has two switches below one root complex. If they share one link of 16 lanes, the tasks ask "

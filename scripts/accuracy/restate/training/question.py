@@ -71,15 +71,35 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
+# The keywords of `linkwright train --set`; the others are options.
+SETTINGS = {
+    "async_tensor",
+    "capacity_factor",
+    "context",
+    "fp8_activations",
+    "fp8_weights",
+    "gpu_bandwidth",
+    "gpu_memory",
+    "gpu_power",
+    "kernels",
+    "lora",
+    "lora_target",
+    "order",
+    "prefetch",
+    "sequence_parallel",
+}
+
+
 def asked(model: str, machine: str, layout: str, **options: Any) -> str:
     """Writes what follows `linkwright train`, without options that are not chosen."""
     words = [model, "--machine", machine, "--layout", layout]
     for name, value in options.items():
         if value is None or value is False:
             continue
-        words.append(f"--{name.replace('_', '-')}")
-        if value is not True:
-            words.append(str(value))
+        if name in SETTINGS:
+            words += ["--set", f"{name}={'true' if value is True else value}"]
+        else:
+            words += [f"--{name.replace('_', '-')}", str(value)]
     return " ".join(words)
 
 

@@ -70,7 +70,7 @@ const SLURM: &str = "it states no bandwidth, so write the network as TOML. `[def
 
 const EDGE_LIST: &str = "write it as DOT: `graph name { edge [bandwidth=\"50 GB/s\", latency=\"50 \
     ns\"] node [nodes=16] 0 -- 1 }`, with `--` between the two of each line; an edge list is read \
-    as a job's pattern, by `linkwright allocate --edges`";
+    as a job's pattern, by `linkwright allocate --pattern FILE`";
 
 /// Bounds the lines with words that are looked at: each tool's files show soon whose they are.
 const MOST_LINES: usize = 1000;
@@ -189,7 +189,11 @@ mod tests {
                 "n.conf:1:1: this looks like a network as `ibnetdiscover` prints it",
                 "DOT",
             ),
-            ("# a ring\n0 1\n1 2\n2 0\n", "n.conf:2:1: this looks like an edge list", "--edges"),
+            (
+                "# a ring\n0 1\n1 2\n2 0\n",
+                "n.conf:2:1: this looks like an edge list",
+                "--pattern FILE",
+            ),
             ("sw1,sw2,1.5\nsw2,sw3,2\n", "n.conf:1:1: this looks like an edge list", "`--`"),
         ];
         for (text, start, remedy) in cases {

@@ -178,17 +178,18 @@ impl Asked<'_> {
         let Some(row) = self.log.rows.first() else { return Vec::new() };
         let (numbers, operation) = (self.settings.numbers, self.settings.operation);
         let pairs = [
-            ("type", row.numbers.map(ElementType::name), numbers.map(ElementType::name)),
+            ("type", "type", row.numbers.map(ElementType::name), numbers.map(ElementType::name)),
             (
                 "operation",
+                "reduction",
                 row.operation.map(ReduceOperation::name),
                 operation.map(ReduceOperation::name),
             ),
         ];
-        let other = pairs.into_iter().filter_map(|(what, stated, asked)| {
+        let other = pairs.into_iter().filter_map(|(what, option, stated, asked)| {
             let (stated, asked) = (stated?, asked?);
             let text = format!("The log's {what} is {stated}, and {asked} is asked about");
-            let option = Some(format!("--{what} {stated}"));
+            let option = Some(format!("--{option} {stated}"));
             (stated != asked).then(|| finding(row.line, Means::Otherwise, text, option))
         });
         other.collect()

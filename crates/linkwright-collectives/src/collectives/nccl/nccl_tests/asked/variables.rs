@@ -58,10 +58,12 @@ impl Asked<'_> {
         let settings = self.settings;
         let is_off = |now: bool, option: &str| now.then(|| Some(option.to_owned()));
         match name {
-            "NCCL_P2P_DISABLE" if value == "1" => is_off(settings.p2p, "--no-p2p"),
-            "NCCL_P2P_LEVEL" if ["0", "LOC"].contains(&value) => is_off(settings.p2p, "--no-p2p"),
+            "NCCL_P2P_DISABLE" if value == "1" => is_off(settings.p2p, "--env NCCL_P2P_DISABLE=1"),
+            "NCCL_P2P_LEVEL" if ["0", "LOC"].contains(&value) => {
+                is_off(settings.p2p, "--env NCCL_P2P_DISABLE=1")
+            }
             "NCCL_NVLS_ENABLE" if value == "0" && self.may_reduce_in_switches() => {
-                is_off(settings.nvls, "--no-nvls")
+                is_off(settings.nvls, "--env NCCL_NVLS_ENABLE=0")
             }
             "NCCL_ALGO" => self.algorithm_option(value),
             "NCCL_PROTO" => {
@@ -69,18 +71,19 @@ impl Asked<'_> {
                 let named = known.into_iter().find(|it| it.name().eq_ignore_ascii_case(value));
                 match named {
                     Some(named) if settings.protocol == Some(named) => None,
-                    named => Some(named.map(|it| format!("--protocol {}", it.name()))),
+                    named => Some(named.map(|it| format!("--env NCCL_PROTO={}", it.name()))),
                 }
             }
             "NCCL_CROSS_NIC" if self.servers > 1 => {
                 let (_, named) = CrossNic::NAMED.iter().find(|(known, _)| *known == value)?;
-                (settings.cross_nic != *named).then(|| Some(format!("--cross-nic {value}")))
+                (settings.cross_nic != *named)
+                    .then(|| Some(format!("--env NCCL_CROSS_NIC={value}")))
             }
             "NCCL_PXN_DISABLE" if value == "1" && self.servers > 1 => {
-                is_off(settings.pxn, "--no-pxn")
+                is_off(settings.pxn, "--env NCCL_PXN_DISABLE=1")
             }
             "NCCL_NET_GDR_LEVEL" if ["0", "LOC"].contains(&value) && self.servers > 1 => {
-                is_off(settings.gpudirect, "--no-gpudirect")
+                is_off(settings.gpudirect, "--env NCCL_NET_GDR_LEVEL=LOC")
             }
             _ if OF_NETWORK.contains(&name) => (self.servers > 1).then_some(None),
             _ => UNASKED.contains(&name).then_some(None),
@@ -96,7 +99,7 @@ impl Asked<'_> {
         let named = ExpectedAlgorithm::ALL.into_iter().find(is_it);
         match named {
             Some(named) if self.settings.algorithm == Some(named) => None,
-            named => Some(named.map(|it| format!("--algorithm {}", it.name()))),
+            named => Some(named.map(|it| format!("--env NCCL_ALGO={}", it.name()))),
         }
     }
 }

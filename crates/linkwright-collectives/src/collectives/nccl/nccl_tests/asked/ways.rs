@@ -12,14 +12,19 @@ impl Asked<'_> {
         let mut found = Vec::new();
         if let Some(line) = peer.filter(|_| !settings.p2p) {
             let text = "The log's GPUs reach each other directly (P2P), and the host's memory is asked about";
-            let option = "no --no-p2p".to_owned();
+            let option = "--env NCCL_P2P_DISABLE=0".to_owned();
             found.push(finding(line, Means::Otherwise, text.to_owned(), Some(option)));
         }
         if let Some(line) = shared.filter(|_| settings.p2p) {
             let text =
                 "GPUs of the log reach each other through the host's memory (SHM)".to_owned();
             if peer.is_none() {
-                found.push(finding(line, Means::Otherwise, text, Some("--no-p2p".to_owned())));
+                found.push(finding(
+                    line,
+                    Means::Otherwise,
+                    text,
+                    Some("--env NCCL_P2P_DISABLE=1".to_owned()),
+                ));
             } else if self.has_gpu_fabric() {
                 found.push(finding(line, Means::Way, text, None));
             }
@@ -32,7 +37,7 @@ impl Asked<'_> {
             let option = settings
                 .network_bandwidth
                 .is_none()
-                .then(|| "TCP's own bandwidth (--network-bandwidth)".to_owned());
+                .then(|| "TCP's own bandwidth (--set network_bandwidth=GB/S)".to_owned());
             found.push(finding(line, Means::Way, text, option.filter(|_| is_between)));
         } else if let Some(line) = line_of(StatedTransport::Network)
             && line_of(StatedTransport::GpuDirect).is_none()

@@ -75,7 +75,7 @@ fn other_format(text: &str) -> Option<(&'static str, &'static str)> {
     if start.starts_with('{') && has(&["\"gpus\"", "\"coll"]) {
         return Some((
             "an execution plan of MSCCL++ (JSON)",
-            "give the algorithm as MSCCL XML, such as from `collective plan --export msccl-xml`; \
+            "give the algorithm as MSCCL XML, such as from `collective plan --as msccl-xml`; \
              `collective check` and `Schedule.from_mscclpp_json` read execution plans",
         ));
     }
