@@ -29,6 +29,7 @@ use crate::comparison::refused;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
+use crate::plugins::PolicyName;
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};
@@ -529,7 +530,7 @@ impl Scenario {
     ///     AllocationError: If there is no policy of one of these names.
     #[pyo3(signature = (policies: "Sequence[str]"))]
     fn check_policies(&self, #[pyo3(from_py_with = given)] policies: Vec<String>) -> PyResult<()> {
-        policies.iter().try_for_each(|name| self.policy(name).map(|_| ()))
+        policies.iter().try_for_each(|name| self.policy(name).map(drop))
     }
 
     /// Plays jobs of GPUs on an idle system under one policy, by all of the scenario's other choices.
@@ -537,7 +538,7 @@ impl Scenario {
     /// Args:
     ///     system: That of `build`.
     ///     jobs: Those of `build`, or others.
-    ///     policy: One of `policy_names`.
+    ///     policy: One of `policy_names`, or a class as `linkwright.contracts.Policy` has it, or an object of one.
     ///     progress: As for `simulate`.
     ///     attribute: As for `simulate`.
     ///
@@ -546,7 +547,7 @@ impl Scenario {
     ///     SimulationError: If the scenario is of programs, or as `simulate`.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        system: "System", jobs: "Sequence[Job]", policy: "PolicyName", *,
+        system: "System", jobs: "Sequence[Job]", policy: "PolicyName | Policy | type[Policy]", *,
         progress: "Callable[[int, int, float], object] | None" = None, attribute: "bool" = false
     ))]
     fn simulate(
@@ -554,7 +555,7 @@ impl Scenario {
         py: Python<'_>,
         #[pyo3(from_py_with = given)] system: &System,
         #[pyo3(from_py_with = given)] jobs: Vec<Job>,
-        #[pyo3(from_py_with = given)] policy: &str,
+        #[pyo3(from_py_with = given)] policy: PolicyName<'_>,
         #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
         #[pyo3(from_py_with = given)] attribute: bool,
     ) -> PyResult<SimulationResult> {
@@ -562,7 +563,7 @@ impl Scenario {
             let problem = Diagnosis::of("the scenario runs programs, which no policy places");
             return Err(errors::range(problem.remedy("give it to `replay_scenario`")));
         };
-        let policy = self.policy(policy)?;
+        let policy = self.policy(policy.0)?;
         let jobs = (jobs, attribute);
         SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
     }
