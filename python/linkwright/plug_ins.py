@@ -6,17 +6,18 @@ import hashlib
 import inspect
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from linkwright.errors import ContractError
+from linkwright._core import plug_in_name, plug_in_named
+from linkwright.errors import ContractError, SweepError
 
-__all__ = ["facts_of", "is_loaded", "load", "name_of", "names_of", "unknown_to_workers"]
+__all__ = ["check_for_workers", "facts_of", "is_loaded", "load", "named", "source_files"]
 
-# A class is told from what is none by one of these, as the extension tells it.
-METHODS = ("choose", "packetised", "route")
+# Each kind has a method that no other has.
 WHAT = {
     "choose": "an allocation policy",
     "packetised": "an order of network interfaces",
@@ -88,3 +89,61 @@ def _imported(module: str) -> object:
     except (Exception, SystemExit) as error:
         problem = f"importing `{module}` raises {type(error).__name__}: {error}"
         raise ContractError(problem, f"mend what `import {module}` shows") from error
+
+
+def named(value: Any) -> Any:
+    """Gives a value in which every class of one's own is its name, in lists and tables, too."""
+    if isinstance(value, Mapping):
+        return {key: named(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [named(item) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return plug_in_name(value) or value
+
+
+def _given(name: str) -> Any:
+    """Gives the class of a name, or that of the object that it stands for; None of an unknown one."""
+    found = plug_in_named(name)
+    return found if found is None or isinstance(found, type) else type(found)
+
+
+def _source_of(name: str) -> Path | None:
+    """Finds the file of a class; None of one that was typed."""
+    try:
+        found = inspect.getsourcefile(_given(name))
+    except TypeError:
+        return None
+    return None if found is None or not Path(found).is_file() else Path(found)
+
+
+def source_files(names: Iterable[str]) -> list[Path]:
+    """Lists the files of the classes, each once."""
+    return list(dict.fromkeys(file for file in map(_source_of, names) if file is not None))
+
+
+def facts_of(names: Iterable[str]) -> dict[str, object]:
+    """Gives what a manifest says of classes of one's own: class, module and hash of the source; nothing of none."""
+    facts: list[dict[str, object]] = []
+    for name in dict.fromkeys(name for name in names if ":" in name):
+        module, _, path = name.partition(":")
+        source = _source_of(name)
+        content = None if source is None else source.read_bytes()
+        hashed = None if content is None else hashlib.sha256(content).hexdigest()
+        facts.append({"class": path, "module": module, "source_sha256": hashed})
+    return {"plug_ins": facts} if facts else {}
+
+
+def check_for_workers(names: Iterable[str]) -> None:
+    """Refuses classes that another process cannot import by their names.
+
+    Raises:
+        SweepError: If there is one.
+    """
+    for name in names:
+        module = name.partition(":")[0]
+        if module == "__main__" or not is_loaded(name, plug_in_named(name)):
+            raise SweepError(
+                f"other processes cannot import the class `{name}`",
+                "put it at the top level of a module, and give the class, not an object",
+            )

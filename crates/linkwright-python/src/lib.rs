@@ -156,7 +156,10 @@ mod _core {
     #[pymodule_export]
     use crate::plugins::contract::broken_promises;
     #[pymodule_export]
-    use crate::plugins::{PolicyMachine, PolicyRequest, PolicySelection, QueuedMessage, RoutedPacket};
+    use crate::plugins::{
+        PolicyMachine, PolicyRequest, PolicySelection, QueuedMessage, RoutedPacket, plug_in_name,
+        plug_in_named,
+    };
     #[pymodule_export]
     use crate::power::{gpu_energy, observed_heat};
     #[pymodule_export]

@@ -198,6 +198,22 @@ impl Scenario {
         self.mix().map(|mix| mix.policies.clone()).unwrap_or_default()
     }
 
+    /// The classes of one's own that it names, as `module:Class`: policies, an order of messages, a routing.
+    #[getter]
+    fn plug_ins(&self) -> Vec<String> {
+        let network = &self.0.network;
+        let of_network = [Some(network.nic.name()), network.routing.map(|it| it.name().to_owned())];
+        let policies = self.policies();
+        let jobs = self.mix().and_then(|mix| mix.written.as_ref());
+        let of_jobs = jobs.into_iter().flat_map(|written| &written.jobs);
+        let of_jobs = of_jobs.filter_map(|job| Some(job.demand.as_ref()?.policy?.0.name().to_owned()));
+        let named = policies.into_iter().chain(of_jobs).chain(of_network.into_iter().flatten());
+        let mut found: Vec<String> = named.filter(|name| name.contains(':')).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
     /// `sound` or `published`: what policies rank by.
     #[getter]
     fn bandwidth_model(&self) -> &'static str {

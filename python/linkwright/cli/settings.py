@@ -47,6 +47,8 @@ METAVARS = {
     "names": "NAME",
     "name-or-other": "NAME",
 }
+# Choices that may be classes of one's own.
+PLUG_INS = ("policy", "routing")
 # Where an option is not called as its setting is.
 NAMES = {"system.server.gpus": "gpus_per_node", "system.server.nics": "nics_per_node"}
 
@@ -62,7 +64,9 @@ def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
 
     def check(value: object) -> object:
         for name in value if isinstance(value, list) else [value]:
-            if name is not None and name not in known:
+            # A class of one's own is loaded by its name, which says what is wrong with it.
+            is_class = what in PLUG_INS and ":" in str(name)
+            if name is not None and name not in known and not is_class:
                 advice = did_you_mean(str(name), known)
                 listed = f"{'There' if advice else 'there'} are: {', '.join(known)}."
                 raise typer.BadParameter(f"there is no {what} `{name}`; {advice}{listed}")

@@ -10,6 +10,7 @@ from typing import Any
 from linkwright import System, preset_names
 from linkwright.errors import FileError
 from linkwright.files import PathOrName, existing, is_read_once, lasting
+from linkwright.plug_ins import source_files
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, assumed_of_network
 from linkwright.summaries.energy import Watts
@@ -121,6 +122,7 @@ def play_variants(
         | ({"attribute": True} if attribute else {})
         for at, seed, draw in listed["runs"]
     ]
+    classes = sorted({name for variant in of.values() for name in variant.scenario.plug_ins})
     inputs = [loaded.path, *(loaded.path.parent / name for name in files)]
     ahead = Forecast(forecast, len(variants) if len(runs) > len(variants) else 1)
 
@@ -132,7 +134,14 @@ def play_variants(
     # A cluster's workers stand in folders of their own.
     with lasting(loaded.path, loaded.content) as scenario:
         found = run_sweep(
-            Sweep(play, runs, loaded.scenario.seed, inputs, {"scenario": str(scenario)}),
+            Sweep(
+                play,
+                runs,
+                loaded.scenario.seed,
+                [*inputs, *source_files(classes)],
+                {"scenario": str(scenario)},
+                classes,
+            ),
             workers,
             checkpoint=checkpoint,
             progress=report,

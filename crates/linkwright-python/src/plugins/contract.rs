@@ -13,9 +13,9 @@ use crate::argument::given;
 use crate::errors;
 use crate::fabric;
 
-/// Collects what is broken.
+/// Collects what is broken, and which promises and methods that is of.
 #[derive(Default)]
-struct Broken(Vec<String>);
+struct Broken(Vec<String>, Vec<String>);
 
 impl Broken {
     /// Notes the outcome of a check, or what the class gave meanwhile that is no answer.
@@ -29,18 +29,22 @@ impl Broken {
         promise: &str,
         outcome: Result<(), String>,
     ) -> PyResult<()> {
-        let told = match (take_raised(), outcome) {
+        let (of, told) = match (take_raised(), outcome) {
             (Some(error), _) if errors::is_broken_contract(py, &error) => {
-                error.value(py).str()?.to_string()
+                let told = error.value(py).str()?.to_string();
+                (told.split(" gave ").next().unwrap_or(&told).to_owned(), told)
             }
             (Some(error), _) => return Err(error),
             (None, Err(fault)) => {
-                format!("`{}` breaks the promise that {promise}: {fault}", plug_in.name())
+                let told = format!("`{}` breaks the promise that {promise}: {fault}", plug_in.name());
+                (promise.to_owned(), told)
             }
             (None, Ok(())) => return Ok(()),
         };
-        if !self.0.contains(&told) {
+        // One case of each says enough.
+        if !self.1.contains(&of) {
             self.0.push(told);
+            self.1.push(of);
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use linkwright::scenario::Registries;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
-use crate::argument::{Argument, Refusal};
+use crate::argument::{Argument, Refusal, given};
 use crate::errors;
 
 pub use machine::{PolicyMachine, PolicyRequest, PolicySelection};
@@ -212,4 +212,24 @@ impl<'a, 'py> Argument<'a, 'py> for PolicyName<'a> {
         let wrong = || Refusal::wrong(value, Self::words().0);
         name_of(value, &[POLICY])?.map(Self).ok_or_else(wrong)
     }
+}
+
+/// Gives the name by which a class, or an object of one, is known from now on; None of any other value.
+#[pyfunction]
+#[pyo3(signature = (value: "object") -> "str | None")]
+pub fn plug_in_name(
+    #[pyo3(from_py_with = given)] value: Bound<'_, PyAny>,
+) -> PyResult<Option<&'static str>> {
+    name_of(&value, &KINDS)
+}
+
+/// Gives the class or the object that a name stands for; None where none was given or loaded in this process.
+#[pyfunction]
+#[pyo3(signature = (name: "str") -> "object")]
+pub fn plug_in_named(
+    py: Python<'_>,
+    #[pyo3(from_py_with = given)] name: &str,
+) -> Option<Py<PyAny>> {
+    let found = known().into_iter().rev().find(|it| it.name == name);
+    found.map(|it| it.given.clone_ref(py))
 }

@@ -13,7 +13,7 @@ from linkwright import (
     System,
     policy_names,
 )
-from linkwright.arguments import callback, mapping_of, taking, texts, truth, whole
+from linkwright.arguments import callback, mapping_of, policies_of, taking, truth, whole
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, reading_once
 from linkwright.hardware import Prices
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-@taking(policies=texts, settings=mapping_of, timeline=whole, progress=callback, attribute=truth)
+@taking(policies=policies_of, settings=mapping_of, timeline=whole, progress=callback, attribute=truth)
 @reading_once()
 def run_scenario(
     path: PathOrName,
