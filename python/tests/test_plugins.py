@@ -125,7 +125,7 @@ def test_a_policy_gives_gpus_in_place_of_a_name(rules: ModuleType) -> None:
     assert why is not None
     assert same is not None
     assert why.rule == "the most bandwidth for 2 GPUs"
-    assert why.candidates == same.candidates
+    assert why.verdict == same.verdict
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,7 @@ fn routing_error() -> String {
             network: "x".to_owned(),
             instead: "y",
         },
+        &RoutingError::Unmade { routing: "own:Routing" },
         &RoutingError::TooLong { hops: 3 },
     ])
 }
