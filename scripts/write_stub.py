@@ -111,7 +111,8 @@ def main() -> int:
     choices = {type_of(kind): names for kind, names in core.choice_names().items()}
     text = body(ast.parse(generated()), core)
     used = [name for name in choices if re.search(rf"\b{name}\b", text)]
-    stub = f"{HEAD}from linkwright.names import {', '.join(used)}\n\n{text}"
+    protocols = "from linkwright.contracts import Policy\n"
+    stub = f"{HEAD}{protocols}from linkwright.names import {', '.join(used)}\n\n{text}"
     stale = []
     for file, text in ((STUB, stub), (NAMES, HEAD_OF_NAMES + literals(choices))):
         wanted = styled(text, file)

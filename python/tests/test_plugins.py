@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import pickle
 import signal
 import subprocess
@@ -272,18 +271,18 @@ def test_a_sweep_refuses_a_class_that_workers_cannot_import(rules: ModuleType) -
         workers=local_processes(1),
         seeds=2,
     )
-    assert f"{RULES}:LowestIds" in json.dumps(found.summary)
+    assert f"{RULES}:LowestIds" in str(found.summary())
 
 
 def test_the_command_line_takes_a_class(rules: ModuleType) -> None:
     del rules
     day = "dgx1-v100-mix.toml"
     assert "own_rules:LowestIds" in linkwright("run", day, "--policy", "own_rules:LowestIds").stdout
-    told = fails("run", day, "--policy", "own_rulez:LowestIds")
+    told = fails(1, "run", day, "--policy", "own_rulez:LowestIds")
     assert "there is no module `own_rulez`; run where `own_rulez.py` stands" in told
-    told = fails("run", day, "--policy", "own_rules:Lowest")
+    told = fails(1, "run", day, "--policy", "own_rules:Lowest")
     assert "module `own_rules` has no class `Lowest`" in told
-    told = fails("run", day, "--policy", "own_rules:FirstCome")
+    told = fails(1, "run", day, "--policy", "own_rules:FirstCome")
     assert "has no method `choose`, as an allocation policy has" in told
     assert "SUM" not in linkwright("run", "own-rules.toml").stdout
 

@@ -337,7 +337,10 @@ impl Fabric {
     /// Raises:
     ///     MachineError: If there is no such switch.
     #[pyo3(signature = (switch: "int"))]
-    fn channels_from(&self, #[pyo3(from_py_with = given)] switch: i128) -> PyResult<Vec<(u32, u32)>> {
+    fn channels_from(
+        &self,
+        #[pyo3(from_py_with = given)] switch: i128,
+    ) -> PyResult<Vec<(u32, u32)>> {
         let switch = self.numbered("switch", switch, self.fabric.switches())?;
         let onward = |channel: &u32| match self.fabric.channels()[*channel as usize].to {
             fabric::End::Switch(to) => Some((*channel, to)),

@@ -157,8 +157,7 @@ mod _core {
     use crate::plugins::contract::broken_promises;
     #[pymodule_export]
     use crate::plugins::{
-        PolicyMachine, PolicyRequest, PolicySelection, QueuedMessage, RoutedPacket, plug_in_name,
-        plug_in_named,
+        Machine, Packet, QueuedMessage, Request, Selection, plug_in_name, plug_in_named,
     };
     #[pymodule_export]
     use crate::power::{gpu_energy, observed_heat};

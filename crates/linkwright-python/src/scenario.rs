@@ -206,7 +206,8 @@ impl Scenario {
         let policies = self.policies();
         let jobs = self.mix().and_then(|mix| mix.written.as_ref());
         let of_jobs = jobs.into_iter().flat_map(|written| &written.jobs);
-        let of_jobs = of_jobs.filter_map(|job| Some(job.demand.as_ref()?.policy?.0.name().to_owned()));
+        let of_jobs =
+            of_jobs.filter_map(|job| Some(job.demand.as_ref()?.policy?.0.name().to_owned()));
         let named = policies.into_iter().chain(of_jobs).chain(of_network.into_iter().flatten());
         let mut found: Vec<String> = named.filter(|name| name.contains(':')).collect();
         found.sort();

@@ -67,8 +67,7 @@ impl<T: Registered + ?Sized> Registry<T> {
         if let Some(known) = self.iter().find(|entry| entry.name() == name) {
             return Ok(known);
         }
-        self.find(name)
-            .unwrap_or_else(|| Err(self.unknown(name, instead_of(name, &self.names()))))
+        self.find(name).unwrap_or_else(|| Err(self.unknown(name, instead_of(name, &self.names()))))
     }
 
     /// Asks its finder alone; `None` where it has none, or one that knows nothing of the name.

@@ -36,7 +36,8 @@ impl Broken {
             }
             (Some(error), _) => return Err(error),
             (None, Err(fault)) => {
-                let told = format!("`{}` breaks the promise that {promise}: {fault}", plug_in.name());
+                let told =
+                    format!("`{}` breaks the promise that {promise}: {fault}", plug_in.name());
                 (promise.to_owned(), told)
             }
             (None, Ok(())) => return Ok(()),

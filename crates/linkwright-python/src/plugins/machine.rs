@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use linkwright::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
+use linkwright::allocation::{self, Effort, GpuSet, Objective, PreparedMachine};
 use linkwright::diagnostic::{Diagnosis, instead_of};
 use pyo3::prelude::*;
 
@@ -30,14 +30,14 @@ pub fn objective(name: &str) -> PyResult<Objective> {
 }
 
 /// Tells what a job asks a policy for.
-#[pyclass(frozen, module = "linkwright.contracts", name = "Request")]
-pub struct PolicyRequest {
+#[pyclass(frozen, module = "linkwright.contracts")]
+pub struct Request {
     pub pattern: Py<Pattern>,
     pub sensitive: bool,
 }
 
 #[pymethods]
-impl PolicyRequest {
+impl Request {
     /// Which of the job's GPUs talk to which; its `size` is the number of GPUs.
     #[getter]
     fn pattern(&self, py: Python<'_>) -> Py<Pattern> {
@@ -52,11 +52,11 @@ impl PolicyRequest {
 }
 
 /// Places a job's pattern on GPUs of a machine, with its scores.
-#[pyclass(frozen, module = "linkwright.contracts", name = "Selection")]
-pub struct PolicySelection(pub Selection);
+#[pyclass(frozen, module = "linkwright.contracts")]
+pub struct Selection(pub allocation::Selection);
 
 #[pymethods]
-impl PolicySelection {
+impl Selection {
     /// The GPU of each vertex of the pattern.
     #[getter]
     fn gpus(&self) -> Vec<usize> {
@@ -93,14 +93,14 @@ impl PolicySelection {
 }
 
 /// The machine that a policy chooses GPUs of.
-#[pyclass(frozen, module = "linkwright.contracts", name = "Machine")]
-pub struct PolicyMachine {
+#[pyclass(frozen, module = "linkwright.contracts")]
+pub struct Machine {
     machine: Arc<PreparedMachine>,
     /// The steps of [`Effort`] that the decision has left.
     left: AtomicU64,
 }
 
-impl PolicyMachine {
+impl Machine {
     pub fn new(machine: Arc<PreparedMachine>, effort: &Effort<'_>) -> Self {
         Self { machine, left: AtomicU64::new(effort.left()) }
     }
@@ -141,7 +141,7 @@ impl PolicyMachine {
 }
 
 #[pymethods]
-impl PolicyMachine {
+impl Machine {
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
@@ -190,7 +190,7 @@ impl PolicyMachine {
         #[pyo3(from_py_with = given)] pattern: &Pattern,
         #[pyo3(from_py_with = given)] gpus: Vec<i128>,
         #[pyo3(from_py_with = given)] free: Vec<i128>,
-    ) -> PyResult<PolicySelection> {
+    ) -> PyResult<Selection> {
         let (gpus, free) = (self.set(&gpus)?, self.set(&free)?);
         let size = pattern.0.size();
         if gpus.len() != size || !gpus.is_subset_of(free) {
@@ -200,7 +200,7 @@ impl PolicyMachine {
         }
         let placed =
             self.spend(py, |machine, effort| machine.place(&pattern.0, gpus, free, effort));
-        Ok(PolicySelection(placed))
+        Ok(Selection(placed))
     }
 
     /// Finds the match of a pattern on free GPUs with the most of an objective; None where too few are free.
@@ -219,10 +219,10 @@ impl PolicyMachine {
         #[pyo3(from_py_with = given)] pattern: &Pattern,
         #[pyo3(from_py_with = given)] objective: &str,
         #[pyo3(from_py_with = given)] free: Vec<i128>,
-    ) -> PyResult<Option<PolicySelection>> {
+    ) -> PyResult<Option<Selection>> {
         let (free, objective) = (self.set(&free)?, self::objective(objective)?);
         let found =
             self.spend(py, |machine, effort| machine.best(&pattern.0, free, objective, effort));
-        Ok(found.map(PolicySelection))
+        Ok(found.map(Selection))
     }
 }

@@ -26,10 +26,10 @@ use pyo3::types::{PyString, PyType};
 use crate::argument::{Argument, Refusal, given};
 use crate::errors;
 
-pub use machine::{PolicyMachine, PolicyRequest, PolicySelection};
+pub use machine::{Machine, Request, Selection};
 pub use nic::QueuedMessage;
 pub use raised::{raise, raised, take_raised};
-pub use routing::RoutedPacket;
+pub use routing::Packet;
 
 /// A class, or an object of one, in the place of a rule.
 pub struct PlugIn {

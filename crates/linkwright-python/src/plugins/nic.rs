@@ -148,7 +148,10 @@ impl Order {
                 let remedy = match queued.is_empty() {
                     true => "give None where no message is queued".to_owned(),
                     false => {
-                        format!("give the `index` of a queued message, such as {}", queued.join(", "))
+                        format!(
+                            "give the `index` of a queued message, such as {}",
+                            queued.join(", ")
+                        )
                     }
                 };
                 self.rule.refuse("next", &value, why, &remedy)
@@ -160,7 +163,8 @@ impl Order {
                     Err(refuse(&format!("{} messages are queued", self.queued.len())))
                 };
             }
-            let index = i128::read(&value).ok().and_then(|index| MessageIndex::try_from(index).ok());
+            let index =
+                i128::read(&value).ok().and_then(|index| MessageIndex::try_from(index).ok());
             let Some(index) = index else { return Err(refuse("that is no message")) };
             if !self.queued.contains(&index) {
                 return Err(refuse("that message is not queued, or has been sent"));

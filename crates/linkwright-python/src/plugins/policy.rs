@@ -9,7 +9,7 @@ use linkwright::diagnostic::Registered as _;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::machine::{self, PolicyMachine, PolicyRequest, PolicySelection};
+use super::machine;
 use super::{PlugIn, raise, raised};
 use crate::argument::{Argument as _, Refusal};
 use crate::pattern::Pattern;
@@ -49,9 +49,9 @@ impl PlugIn {
         (machine, request, free): (&PreparedMachine, &Request<'_>, GpuSet),
         effort: &mut Effort<'_>,
     ) -> PyResult<Option<Selection>> {
-        let asked = Bound::new(py, PolicyMachine::new(self.shared(machine), effort))?;
+        let asked = Bound::new(py, machine::Machine::new(self.shared(machine), effort))?;
         let pattern = Py::new(py, Pattern(request.pattern.clone()))?;
-        let job = PolicyRequest { pattern, sensitive: request.sensitive };
+        let job = machine::Request { pattern, sensitive: request.sensitive };
         let policy = self.policy(py)?;
         let ids: Vec<usize> = free.iter().collect();
         let answer = policy.call_method1(intern!(py, "choose"), (&asked, job, ids))?;
@@ -69,7 +69,7 @@ impl PlugIn {
             let why = || format!("{} GPUs are free for a job of {size}", free.len());
             return if waits { Ok(None) } else { Err(refuse(why())) };
         }
-        if let Ok(selection) = answer.cast::<PolicySelection>() {
+        if let Ok(selection) = answer.cast::<machine::Selection>() {
             let selection = selection.get().0.clone();
             let gpus = selection.chosen.gpus();
             if gpus.len() != size || !gpus.is_subset_of(free) {
@@ -117,7 +117,7 @@ impl PlugIn {
             let policy = self.policy(py)?;
             let Some(method) = policy.getattr_opt(method)? else { return Ok(None) };
             let pattern = Py::new(py, Pattern(request.pattern.clone()))?;
-            let job = PolicyRequest { pattern, sensitive: request.sensitive };
+            let job = machine::Request { pattern, sensitive: request.sensitive };
             read(&method.call1((job,))?).map(Some)
         });
         outcome.unwrap_or_else(|error| {

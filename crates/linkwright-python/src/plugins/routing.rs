@@ -20,8 +20,8 @@ use crate::fabric;
 const MOST_VIRTUAL_CHANNELS: u8 = 32;
 
 /// A packet on its way, as a routing of one's own is told of it.
-#[pyclass(frozen, module = "linkwright.contracts", name = "Packet")]
-pub struct RoutedPacket {
+#[pyclass(frozen, module = "linkwright.contracts")]
+pub struct Packet {
     source: NodeId,
     destination: NodeId,
     hops: u8,
@@ -29,7 +29,7 @@ pub struct RoutedPacket {
 }
 
 #[pymethods]
-impl RoutedPacket {
+impl Packet {
     /// The node where it started.
     #[getter]
     fn source(&self) -> NodeId {
@@ -127,8 +127,7 @@ impl StaticPaths {
         loop {
             let passed = hops.len();
             let (hop, to) = Python::attach(|py| {
-                let packet =
-                    RoutedPacket { source, destination, hops: passed as u8, virtual_channel };
+                let packet = Packet { source, destination, hops: passed as u8, virtual_channel };
                 let asked = (at, packet);
                 let value = self.object.bind(py).call_method1(intern!(py, "route"), asked)?;
                 let refuse = |why: &str, remedy: &str| {
@@ -146,7 +145,8 @@ impl StaticPaths {
                     })
                 };
                 let found = u32::try_from(channel).ok();
-                let found = found.and_then(|it| Some((it, self.fabric.channels().get(it as usize)?)));
+                let found =
+                    found.and_then(|it| Some((it, self.fabric.channels().get(it as usize)?)));
                 let found = found.filter(|(_, it)| it.from == End::Switch(at));
                 let Some((channel, wires)) = found else {
                     let why = format!("no channel {channel} leaves switch {at}");

@@ -47,8 +47,7 @@ fn trials() -> impl Iterator<Item = Vec<Arriving>> {
     (0..TRIALS).map(|seed| {
         let mut random = Random::new(seed);
         let mut below = |bound: u64| bound.try_into().map_or(0, |bound| random.below(bound));
-        let arriving =
-            |_| Arriving { behind: below(20) as usize, packets: 1 + below(5) as u32 };
+        let arriving = |_| Arriving { behind: below(20) as usize, packets: 1 + below(5) as u32 };
         (0..seed % 12).map(arriving).collect()
     })
 }
