@@ -178,9 +178,9 @@ def body(module: ast.Module, core: ModuleType) -> str:
     parts = ["__all__ = [" + ", ".join(f'"{name}"' for name in ranked) + "]", ""]
     types = (f"{name}: {type(getattr(core, name)).__name__}" for name in constants)
     parts += [*types, "__version__: str", ""]
-    sources = {path.stem: path.read_text(encoding="utf-8") for path in BINDING.glob("src/*.rs")}
-    everything = "\n".join(sources.values())
-    for name in order(sources["lib"], found):
+    source = BINDING / "src"
+    everything = "\n".join(path.read_text(encoding="utf-8") for path in source.rglob("*.rs"))
+    for name in order((source / "lib.rs").read_text(encoding="utf-8"), found):
         node = found[name]
         if isinstance(node, ast.ClassDef):
             parts += class_of(node, everything, getattr(core, name))

@@ -1,7 +1,8 @@
-"""What a class of one's own promises where it stands for a policy, an order of messages or a routing.
+"""What a class of one's own promises in the place of a policy, an order of messages or a routing.
 
-A policy gives jobs their GPUs. An order says which message a network interface sends first. A routing says which way
-packets go. Each is a class with the methods of its protocol here; `check` tries whether it keeps its promises.
+A policy gives jobs their GPUs. An order says which message a network interface sends first. A
+routing says which way packets go. Each is a class with the methods of its protocol here; `check`
+tries whether it keeps its promises.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ FABRICS: tuple[tuple[str, dict[str, Any]], ...] = (
 class Policy(Protocol):
     """Chooses the GPUs of a job: a pure function of the machine, the job and what is free.
 
-    A class may have two more methods. `rule(request)` gives a sentence that says how it chooses, for explanations.
-    `objective(request)` gives what it ranks matches by, `aggregated`, `effective` or `preserved` bandwidth, or None;
-    explanations rank other matches by it.
+    A class may have two more methods. `rule(request)` gives a sentence that says how it chooses,
+    for explanations. `objective(request)` gives what it ranks matches by, `aggregated`, `effective`
+    or `preserved` bandwidth, or None; explanations rank other matches by it.
     """
 
     def choose(
@@ -58,30 +59,32 @@ class Policy(Protocol):
 
         Args:
             machine: The server, with the bandwidths between its GPUs.
-            request: The job: its pattern, whose `size` is the number of GPUs, and whether bandwidth matters to it.
+            request: The job. Its pattern's `size` is the number of GPUs; `sensitive` says whether
+                bandwidth matters to it.
             free: The GPUs that it may have, in ascending order.
 
         Returns:
-            As many of the free GPUs, on which its pattern is then laid as well as it can be; or what `place` and `best`
-            of the machine gave. None where too few are free, and only there.
+            As many of the free GPUs, on which its pattern is then laid as well as it can be; or
+            what `place` and `best` of the machine gave. None where too few are free, and only
+            there.
         """
 
 
 class NicOrder(Protocol):
     """Orders the messages of one network interface; each interface makes an object of the class.
 
-    `at_once` of the class says how many messages an interface sends at once as flows: 1 where it is absent, and None
-    for all.
+    `at_once` of the class says how many messages an interface sends at once as flows: 1 where it is
+    absent, and None for all.
     """
 
     def push(self, message: QueuedMessage) -> None:
         """Takes in a message that arrives."""
 
     def next(self) -> int | None:
-        """Gives the `index` of the message that the next packet is made of; None where no message is there."""
+        """Gives the `index` of the message that sends the next packet; None where none is there."""
 
     def packetised(self, left: int) -> None:
-        """Notes that a packet was made of the message that was next, and how many of its bytes are left.
+        """Notes that the next message made a packet, and how many of its bytes are left.
 
         At 0 it was the last packet. As flows, messages begin whole: 0 are left then.
         """
@@ -90,9 +93,10 @@ class NicOrder(Protocol):
 class Routing(Protocol):
     """Routes packets on static paths: all packets from one node to another take one way.
 
-    `__init__` is given the network, a `Fabric`, and raises `MachineError` of one that it is not for. Each pair of
-    nodes is asked for once. A class whose paths are longer than they have to be has a static method
-    `most_links(fewest)`: the most links between switches of a path where `fewest` would do.
+    `__init__` is given the network, a `Fabric`, and raises `MachineError` of one that it is not
+    for. Each pair of nodes is asked for once. A class whose paths are longer than they have to be
+    has a static method `most_links(fewest)`: the most links between switches of a path where
+    `fewest` would do.
     """
 
     def virtual_channels(self) -> int:
@@ -101,21 +105,22 @@ class Routing(Protocol):
     def route(self, at: int, packet: Packet) -> tuple[int, int]:
         """Gives the channel and the virtual channel by which a packet leaves a switch.
 
-        At its destination's switch that is the channel to the node. Buffers must not wait for one another in a cycle:
-        whoever takes the next virtual channel at each hop, as `packet.hops` counts them, is safe.
+        At its destination's switch that is the channel to the node. Buffers must not wait for one
+        another in a cycle: whoever takes the next virtual channel at each hop, as `packet.hops`
+        counts them, is safe.
         """
 
 
 def check(plug_in: object, *, fabrics: Sequence[Fabric] | None = None) -> None:
-    """Tries whether a class keeps the promises of its contract, by the suite that holds Linkwright's own.
+    """Tries whether a class keeps its promises, by the suite that holds Linkwright's own rules.
 
-    It is a policy if it has a method `choose`, an order of messages if it has `packetised`, and a routing if it has
-    `route`.
+    It is a policy if it has a method `choose`, an order of messages if it has `packetised`, and a
+    routing if it has `route`.
 
     Args:
         plug_in: The class, or an object of a policy's class.
-        fabrics: The networks on which a routing is tried; if not given, a single switch, two fat-trees, a torus and a
-            dragonfly. Those that it is not for are left out.
+        fabrics: The networks on which a routing is tried; if not given, a single switch, two fat-
+            trees, a torus and a dragonfly. Those that it is not for are left out.
 
     Raises:
         ContractError: If it breaks a promise: a sentence for each that is broken.

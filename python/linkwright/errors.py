@@ -162,7 +162,7 @@ class AllocationError(LinkwrightError):
 
 
 class ContractError(LinkwrightError):
-    """A class of one's own, in the place of a policy or a rule, that breaks a promise of its contract.
+    """A class in the place of a policy or a rule that breaks a promise of its contract.
 
     `linkwright.contracts` says what each kind of class promises.
     """

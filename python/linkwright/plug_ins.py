@@ -1,4 +1,4 @@
-"""Classes of one's own by their names, `module:Class`: an import, and errors that say what would work."""
+"""Finds classes of one's own by their names, `module:Class`."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def named(value: Any) -> Any:
 
 
 def _given(name: str) -> Any:
-    """Gives the class of a name, or that of the object that it stands for; None of an unknown one."""
+    """Gives the class of a name, or of the object that it stands for; None of no known one."""
     found = plug_in_named(name)
     return found if found is None or isinstance(found, type) else type(found)
 
@@ -123,7 +123,7 @@ def source_files(names: Iterable[str]) -> list[Path]:
 
 
 def facts_of(names: Iterable[str]) -> dict[str, object]:
-    """Gives what a manifest says of classes of one's own: class, module and hash of the source; nothing of none."""
+    """Gives what a manifest says of classes: each one, its module and the hash of its source."""
     facts: list[dict[str, object]] = []
     for name in dict.fromkeys(name for name in names if ":" in name):
         module, _, path = name.partition(":")

@@ -50,6 +50,8 @@ class Answers:
 
 
 class Fails:
+    """Raises an exception of Python's."""
+
     def choose(self, machine: Any, request: Any, free: list[int]) -> Any:
         del machine, request, free
         raise ZeroDivisionError("of one's own")

@@ -45,7 +45,9 @@ __all__ = [
 ]
 
 
-@taking(policies=policies_of, settings=mapping_of, timeline=whole, progress=callback, attribute=truth)
+@taking(
+    policies=policies_of, settings=mapping_of, timeline=whole, progress=callback, attribute=truth
+)
 @reading_once()
 def run_scenario(
     path: PathOrName,
