@@ -32,7 +32,7 @@ class FirstCome:
 
 
 class ByDestination:
-    """Takes the link up that the destination's number says, as `static` does in fat-trees of two levels."""
+    """Goes up by the destination's number, as `static` does in fat-trees of two levels."""
 
     def __init__(self, fabric):
         self.fabric = fabric

@@ -1,4 +1,4 @@
-"""What a class of one's own promises in the place of a policy, an order of messages or a routing.
+"""Holds classes of one's own to the promises of policies, orders of messages and routings.
 
 A policy gives jobs their GPUs. An order says which message a network interface sends first. A
 routing says which way packets go. Each is a class with the methods of its protocol here; `check`
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-# What the extension hands to such a class is no part of the rest of the API.
+# These are given to such a class alone, and are no part of the rest of the API.
 from linkwright._core import (
     Fabric,
     Machine,
@@ -64,9 +64,9 @@ class Policy(Protocol):
             free: The GPUs that it may have, in ascending order.
 
         Returns:
-            As many of the free GPUs, on which its pattern is then laid as well as it can be; or
-            what `place` and `best` of the machine gave. None where too few are free, and only
-            there.
+            As many of the free GPUs: its pattern is then laid on them as well as it can be. Or a
+            `Selection` that `place` or `best` of the machine gave. None only where too few are
+            free.
         """
 
 
@@ -91,7 +91,7 @@ class NicOrder(Protocol):
 
 
 class Routing(Protocol):
-    """Routes packets on static paths: all packets from one node to another take one way.
+    """Gives static paths: all packets from one node to another take one way.
 
     `__init__` is given the network, a `Fabric`, and raises `MachineError` of one that it is not
     for. Each pair of nodes is asked for once. A class whose paths are longer than they have to be
@@ -119,13 +119,13 @@ def check(plug_in: object, *, fabrics: Sequence[Fabric] | None = None) -> None:
 
     Args:
         plug_in: The class, or an object of a policy's class.
-        fabrics: The networks on which a routing is tried; if not given, a single switch, two fat-
+        fabrics: A routing is tried on these. If not given, they are a single switch, two fat-
             trees, a torus and a dragonfly. Those that it is not for are left out.
 
     Raises:
         ContractError: If it breaks a promise: a sentence for each that is broken.
         ArgumentError: If it has none of these methods.
-        Exception: What the class raises, with its traceback.
+        Exception: If the class raises one.
     """
     if fabrics is None:
         fabrics = [Fabric(kind, **parameters) for kind, parameters in FABRICS]  # type: ignore[arg-type]

@@ -43,9 +43,9 @@ def load(name: str, method: str, given: object = None) -> object:
     """Imports a class from the current folder or an installed package.
 
     Args:
-        name: Its module and the class within, as `module:Class`.
-        method: The method that tells what it is: `choose`, `packetised` or `route`.
-        given: Stands for it where it cannot be imported, as a class within a function.
+        name: It says `module:Class`.
+        method: It has this: `choose`, `packetised` or `route`.
+        given: Takes its place where nobody can import it.
 
     Raises:
         ContractError: If there is no such module or class, or if the class has no such method.

@@ -1,4 +1,4 @@
-"""Classes of one's own in the place of policies, orders of messages and routings."""
+"""Plays classes of one's own in the place of policies, orders of messages and routings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULES = "own_rules"
 
 @pytest.fixture(name="rules")
 def own_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The module of the guide, found as one in the current folder."""
+    """Imports the module of the guide, as one in the current folder."""
     monkeypatch.chdir(EXAMPLES)
     monkeypatch.syspath_prepend(str(EXAMPLES))
     yield importlib.import_module(RULES)

@@ -94,7 +94,7 @@ impl SimulationResult {
     /// run_time (all in seconds), gpus, double_links, single_links, pcie_links,
     /// aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
     /// sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
-    /// bandwidths that one GPU does not have are null there, and for a job of several servers, whose
+    /// bandwidths that one GPU does not have are null there, and for a job of several servers. Its
     /// links and other bandwidths are those within servers. Of a system of several servers a last
     /// column, servers, says in which the job ran. Where parts failed for a time, restarts counts how often a job began anew,
     /// and lost has the seconds that this cost it.

@@ -45,7 +45,7 @@ pub fn interruptible<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = mpsc::channel();
-    // A class of one's own may be asked meanwhile; what it raises is known to the thread alone.
+    // A class of one's own may be asked meanwhile. The thread alone knows its exception.
     let work = Taken::new(move || {
         let done = work();
         plugins::take_raised().map_or(Ok(done), Err)

@@ -56,8 +56,8 @@ class Sweep:
             its seed among its parameters.
         inputs: The files and folders that the runs read: a checkpoint is of their contents.
         places: Where the inputs lie, which every run is told beside its parameters. A checkpoint
-            does not hold it, so that it goes on after they were moved.
-        plug_ins: The names of classes that stand for policies or rules in the runs.
+            does not hold it. It goes on after they were moved.
+        plug_ins: Names the classes of one's own that the runs ask.
     """
 
     function: Callable[..., Any]

@@ -21,7 +21,7 @@ impl Broken {
     /// Notes the outcome of a check, or what the class gave meanwhile that is no answer.
     ///
     /// # Errors
-    /// What else the class raised.
+    /// The class has raised another exception.
     fn note(
         &mut self,
         py: Python<'_>,
@@ -64,8 +64,7 @@ fn takes(py: Python<'_>, plug_in: &'static PlugIn, network: &Fabric) -> PyResult
 
 /// Tells in sentences which promises of its contract a class breaks; nothing where it keeps all.
 ///
-/// It is a policy if it has a method `choose`, an order of network interfaces if it has `packetised`, and a routing if it
-/// has `route`.
+/// It is a policy if it has a method `choose`. With `packetised` it is an order of messages, and with `route` a routing.
 ///
 /// Args:
 ///     plug_in: The class, or an object of a policy's class.
@@ -73,7 +72,7 @@ fn takes(py: Python<'_>, plug_in: &'static PlugIn, network: &Fabric) -> PyResult
 ///
 /// Raises:
 ///     ArgumentError: If it has none of these methods.
-///     Exception: What the class raises.
+///     Exception: If the class raises one.
 #[pyfunction]
 #[pyo3(signature = (plug_in: "object", fabrics: "Sequence[Fabric]"))]
 pub fn broken_promises(

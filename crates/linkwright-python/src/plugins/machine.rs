@@ -1,4 +1,4 @@
-//! What a policy of one's own is given, and what it may give: `linkwright.contracts`.
+//! Gives a policy of one's own its machine and its job, and takes its choice: `linkwright.contracts`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,7 +57,7 @@ pub struct Selection(pub allocation::Selection);
 
 #[pymethods]
 impl Selection {
-    /// The GPU of each vertex of the pattern.
+    /// Lists the GPU of each vertex of the pattern.
     #[getter]
     fn gpus(&self) -> Vec<usize> {
         self.0.chosen.placement.clone()
@@ -75,7 +75,7 @@ impl Selection {
         self.0.chosen.effective_bandwidth
     }
 
-    /// The bandwidth between the GPUs that stay free, in GB/s.
+    /// Sums the bandwidth between the GPUs that stay free, in GB/s.
     #[getter]
     fn preserved_bandwidth(&self) -> f64 {
         self.0.chosen.preserved_bandwidth.as_gigabytes_per_second()
@@ -126,7 +126,7 @@ impl Machine {
         found
     }
 
-    /// A set of this machine's GPUs, each named once.
+    /// Makes a set of this machine's GPUs, each named once.
     fn set(&self, gpus: &[i128]) -> PyResult<GpuSet> {
         let mut set = GpuSet::EMPTY;
         for gpu in gpus {
@@ -142,7 +142,7 @@ impl Machine {
 
 #[pymethods]
 impl Machine {
-    /// Its name.
+    /// Gives its name.
     #[getter]
     fn name(&self) -> &str {
         self.machine.name()

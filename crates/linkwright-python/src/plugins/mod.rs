@@ -1,8 +1,8 @@
-//! Classes of one's own in Python, in the place of policies, orders of network interfaces and routings.
+//! Lets classes in Python stand for policies, orders of network interfaces and routings.
 //!
 //! A [`PlugIn`] is known by its name, `module:Class`, which a scenario and the command line may give, too. It lives
-//! as long as the process, as every entry of a registry. A rule of the core gives no errors: what a class raises waits
-//! in [`raise`] until the run, which ends soon, is left.
+//! as long as the process, as every entry of a registry. A rule of the core gives no errors. An
+//! exception of a class waits in [`raise`] until the run is left, which ends soon.
 
 pub mod contract;
 mod machine;
@@ -31,7 +31,7 @@ pub use nic::QueuedMessage;
 pub use raised::{raise, raised, take_raised};
 pub use routing::Packet;
 
-/// A class, or an object of one, in the place of a rule.
+/// Stands in the place of a rule: a class, or an object of one.
 pub struct PlugIn {
     name: &'static str,
     /// The class, or the object that was given.
@@ -131,7 +131,7 @@ impl PlugIn {
         Some(loaded.map_err(|error| Python::attach(|py| told(py, &error))))
     }
 
-    /// Whether it is a class, of which objects are made.
+    /// Gives it where it is a class, whose objects are made here.
     fn class<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyType>> {
         self.given.bind(py).cast::<PyType>().ok().cloned()
     }
@@ -196,7 +196,7 @@ pub fn name_of(value: &Bound<'_, PyAny>, methods: &[&str]) -> PyResult<Option<&'
     if has { PlugIn::of(value).map(|it| Some(it.name)) } else { Ok(None) }
 }
 
-/// A policy's name, or that of a class or an object in its place.
+/// Holds a policy's name, or that of a class or an object in its place.
 pub struct PolicyName<'a>(pub &'a str);
 
 impl<'a, 'py> Argument<'a, 'py> for PolicyName<'a> {

@@ -28,7 +28,7 @@ impl QueuedMessage {
         self.0.index
     }
 
-    /// Its bytes.
+    /// Counts its bytes.
     #[getter]
     fn size(&self) -> u64 {
         self.0.message.size.0
@@ -52,7 +52,7 @@ impl QueuedMessage {
         self.0.message.class.priority
     }
 
-    /// When it came to the interface, in seconds.
+    /// Tells when it came to the interface, in seconds.
     #[getter]
     fn arrived(&self) -> f64 {
         self.0.arrived.as_seconds()
@@ -65,7 +65,7 @@ struct Order {
     object: Py<PyAny>,
     /// The messages that are there, so that no other is sent.
     queued: BTreeSet<MessageIndex>,
-    /// What `next` gave since the last change; asked again after it.
+    /// Keeps the answer of `next` until the next change.
     next: Cell<Option<Option<MessageIndex>>>,
 }
 
@@ -100,7 +100,7 @@ impl PlugIn {
             let read = i128::read(&value).ok().and_then(|count| usize::try_from(count).ok());
             read.filter(|count| *count > 0).ok_or_else(|| {
                 let remedy = "give 1 or more, or None for all";
-                self.refuse("at_once", &value, "so many messages cannot be under way", remedy)
+                self.refuse("at_once", &value, "no messages could be under way", remedy)
             })
         })
     }

@@ -16,7 +16,7 @@ use crate::argument::Argument as _;
 use crate::errors;
 use crate::fabric;
 
-/// The most virtual channels of a channel.
+/// A channel has at most this number of virtual channels.
 const MOST_VIRTUAL_CHANNELS: u8 = 32;
 
 /// A packet on its way, as a routing of one's own is told of it.
@@ -30,7 +30,7 @@ pub struct Packet {
 
 #[pymethods]
 impl Packet {
-    /// The node where it started.
+    /// Names the node where it started.
     #[getter]
     fn source(&self) -> NodeId {
         self.source
@@ -48,7 +48,7 @@ impl Packet {
         self.hops
     }
 
-    /// The virtual channel in which it came; 0 from its node.
+    /// Names the virtual channel in which it came; 0 from its node.
     #[getter]
     fn virtual_channel(&self) -> u8 {
         self.virtual_channel
