@@ -94,8 +94,8 @@ class Routing(Protocol):
     """Gives static paths: all packets from one node to another take one way.
 
     `__init__` is given the network, a `Fabric`, and raises `MachineError` of one that it is not
-    for. Each pair of nodes is asked for once. A class whose paths are longer than they have to be
-    has a static method `most_links(fewest)`: the most links between switches of a path where
+    for. Each pair of nodes is asked for once. A class of
+    longer paths has a static method `most_links(fewest)`. It gives the most links of a path where
     `fewest` would do.
     """
 
