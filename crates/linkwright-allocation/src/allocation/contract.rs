@@ -50,19 +50,18 @@ pub fn broken(policy: &dyn Policy, machines: &[PreparedMachine]) -> Vec<String> 
 
 /// A question to a policy: a job, and the GPUs that are free.
 #[derive(Debug)]
-pub struct Question {
+struct PolicyQuestion {
     /// Which of the job's GPUs talk to which.
-    pub pattern: Pattern,
+    pattern: Pattern,
     /// Whether its run time depends on bandwidth.
-    pub sensitive: bool,
+    sensitive: bool,
     /// The GPUs that it may have.
-    pub free: GpuSet,
+    free: GpuSet,
 }
 
-impl Question {
+impl PolicyQuestion {
     /// Asks a policy with a whole effort.
-    #[must_use]
-    pub fn ask(&self, policy: &dyn Policy, machine: &PreparedMachine) -> Option<Selection> {
+    fn ask(&self, policy: &dyn Policy, machine: &PreparedMachine) -> Option<Selection> {
         let request = Request { pattern: &self.pattern, sensitive: self.sensitive };
         policy.choose(machine, &request, self.free, &mut Effort::new())
     }
@@ -74,7 +73,7 @@ impl Question {
 }
 
 /// Draws questions by chance: jobs of one to five GPUs, and any GPUs free.
-fn questions(machine: &PreparedMachine) -> impl Iterator<Item = Question> {
+fn questions(machine: &PreparedMachine) -> impl Iterator<Item = PolicyQuestion> {
     let mut random = Random::new(1);
     let all = GpuSet::first(machine.gpu_count());
     let question = move |_| {
@@ -83,7 +82,7 @@ fn questions(machine: &PreparedMachine) -> impl Iterator<Item = Question> {
         let size = 1 + below(5) as usize;
         let free = (u128::from(below(u64::MAX)) << 64) | u128::from(below(u64::MAX));
         let pattern = Pattern::new(shape, size).ok()?;
-        Some(Question { pattern, sensitive: below(2) == 1, free: GpuSet(free).intersection(all) })
+        Some(PolicyQuestion { pattern, sensitive: below(2) == 1, free: GpuSet(free).intersection(all) })
     };
     (0..QUESTIONS).filter_map(question)
 }
@@ -177,7 +176,7 @@ pub fn jobs_fill_the_machine(policy: &dyn Policy, machine: &PreparedMachine) -> 
     while !free.is_empty() {
         let size = free.len().min(3);
         let pattern = Pattern::new(PatternShape::Ring, size).map_err(|error| error.to_string())?;
-        let question = Question { pattern, sensitive: free.len().is_multiple_of(2), free };
+        let question = PolicyQuestion { pattern, sensitive: free.len().is_multiple_of(2), free };
         let given = question.ask(policy, machine);
         let given = given.map_or(GpuSet::EMPTY, |it| it.chosen.gpus()).intersection(free);
         if given.is_empty() {

@@ -13,7 +13,7 @@ pub trait Registered: Send + Sync + 'static {
 
 /// Finds the entry of a name that no entry has; `None` of a name that it knows nothing of.
 ///
-/// Its error says why there is no such entry, and what would work.
+/// Its error gives the cause and the remedy.
 pub type Finder<T> = fn(&str) -> Option<Result<&'static T, String>>;
 
 /// Holds what can be chosen by name where something of one kind is asked for. It is a value, never
