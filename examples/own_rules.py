@@ -1,6 +1,6 @@
 """Writes a policy, an order of messages and a routing, and holds each to its contract."""
 
-from linkwright import MachineError
+from linkwright.errors import MachineError
 from linkwright.contracts import check
 
 

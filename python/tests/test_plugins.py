@@ -95,7 +95,7 @@ class Newest:
 class Circle:
     """Sends every packet over the first channel of each switch."""
 
-    def __init__(self, fabric: lw.Fabric) -> None:
+    def __init__(self, fabric: lw.network.Fabric) -> None:
         self.fabric = fabric
 
     def virtual_channels(self) -> int:
@@ -184,7 +184,7 @@ def test_each_broken_promise_is_told_in_a_sentence() -> None:
         contracts.check(Keeps)
     with pytest.raises(lw.ContractError, match=r"Circle.route` gave .*does not end within 64"):
         contracts.check(Circle)
-    with pytest.raises(lw.ArgumentError, match="give a class with a method `choose`"):
+    with pytest.raises(lw.errors.ArgumentError, match="give a class with a method `choose`"):
         contracts.check(object())
     with pytest.raises(ZeroDivisionError):
         contracts.check(Fails)
@@ -195,15 +195,15 @@ def test_an_exception_ends_the_run_with_its_traceback(rules: ModuleType) -> None
     with pytest.raises(ZeroDivisionError, match="of one's own") as error:
         lw.Allocator(lw.System("dgx1-v100"), Fails).decide("a", RING)
     assert error.traceback[-1].name == "choose"
-    jobs = lw.generate_jobs(seed=1)
+    jobs = lw.scenario.generate_jobs(seed=1)
     with pytest.raises(ZeroDivisionError) as error:
-        lw.simulate(lw.System("dgx1-v100"), jobs, Fails)
+        lw.scenario.play_jobs(lw.System("dgx1-v100"), jobs, Fails)
     assert error.traceback[-1].name == "choose"
     # It is forgotten by then.
-    assert lw.simulate(lw.System("dgx1-v100"), jobs, "baseline").makespan > 0
+    assert lw.scenario.play_jobs(lw.System("dgx1-v100"), jobs, "baseline").makespan > 0
 
     class NoNetwork(Circle):
-        def __init__(self, fabric: lw.Fabric) -> None:
+        def __init__(self, fabric: lw.network.Fabric) -> None:
             raise ValueError(fabric.name)
 
     class Deaf(Newest):
@@ -215,15 +215,15 @@ def test_an_exception_ends_the_run_with_its_traceback(rules: ModuleType) -> None
             settings = {"fidelity": fidelity, "system": {"network": setting}}
             expected = lw.ContractError if setting == {"routing": Circle} else ValueError
             with pytest.raises(expected):
-                lw.replay_scenario("own-rules.toml", settings=settings)
+                lw.scenario.play_programs("own-rules.toml", settings=settings)
 
 
 def test_a_copy_gives_the_bytes_of_a_day(rules: ModuleType) -> None:
-    run = lw.run_scenario("dgx1-v100-mix.toml", policies=[rules.LowestIds, "baseline"])
+    run = lw.scenario.play_mix("dgx1-v100-mix.toml", policies=[rules.LowestIds, "baseline"])
     own, known = run.results
     assert own.policy == f"{RULES}:LowestIds"
     assert own.named("a").to_json() == known.named("a").to_json()
-    greedy = lw.run_scenario("dgx1-v100-mix.toml", policies=[ByBandwidth, "greedy"]).results
+    greedy = lw.scenario.play_mix("dgx1-v100-mix.toml", policies=[ByBandwidth, "greedy"]).results
     assert greedy[0].named("a").to_json() == greedy[1].named("a").to_json()
 
 
@@ -231,7 +231,7 @@ def test_a_copy_gives_the_bytes_of_a_day(rules: ModuleType) -> None:
 def test_copies_give_the_bytes_of_a_replay(rules: ModuleType, fidelity: str) -> None:
     def played(**network: object) -> bytes:
         settings = {"fidelity": fidelity, "system": {"network": network}}
-        return pickle.dumps(lw.replay_scenario("own-rules.toml", settings=settings).run.jobs())
+        return pickle.dumps(lw.scenario.play_programs("own-rules.toml", settings=settings).run.jobs())
 
     known = played(routing="static", nic="fcfs")
     assert played(routing=rules.ByDestination, nic="fcfs") == known
@@ -243,14 +243,14 @@ def test_copies_give_the_bytes_of_a_replay(rules: ModuleType, fidelity: str) -> 
 def test_the_manifest_names_class_module_and_source(rules: ModuleType) -> None:
     source = hashlib.sha256((EXAMPLES / "own_rules.py").read_bytes()).hexdigest()
     fact = {"module": RULES, "source_sha256": source}
-    run = lw.run_scenario("dgx1-v100-mix.toml", policies=[rules.LowestIds])
+    run = lw.scenario.play_mix("dgx1-v100-mix.toml", policies=[rules.LowestIds])
     assert run.manifest["plug_ins"] == [{"class": "LowestIds", **fact}]
-    replay = lw.replay_scenario("own-rules.toml")
+    replay = lw.scenario.play_programs("own-rules.toml")
     assert replay.manifest["plug_ins"] == [
         {"class": "ByDestination", **fact},
         {"class": "FirstCome", **fact},
     ]
-    assert "plug_ins" not in lw.run_scenario("dgx1-v100-mix.toml", policies=["greedy"]).manifest
+    assert "plug_ins" not in lw.scenario.play_mix("dgx1-v100-mix.toml", policies=["greedy"]).manifest
 
 
 def test_a_sweep_refuses_a_class_that_workers_cannot_import(rules: ModuleType) -> None:
@@ -258,15 +258,15 @@ def test_a_sweep_refuses_a_class_that_workers_cannot_import(rules: ModuleType) -
         pass
 
     for policy in (Local, Answers([0])):
-        with pytest.raises(lw.SweepError, match="other processes cannot import the class"):
-            lw.compare_scenario(
+        with pytest.raises(lw.errors.SweepError, match="other processes cannot import the class"):
+            lw.compare(
                 "dgx1-v100-mix.toml",
                 policies=[policy, "baseline"],  # type: ignore[list-item]
                 reference="baseline",
                 workers=local_processes(1),
             )
     compared = [rules.LowestIds, "baseline"]
-    found = lw.compare_scenario(
+    found = lw.compare(
         "dgx1-v100-mix.toml",
         policies=compared,
         reference="baseline",
@@ -296,7 +296,7 @@ class Spins:
         print("spins", flush=True)
         while True:
             pass
-lw.simulate(lw.System("dgx1-v100"), lw.generate_jobs(seed=1), Spins)
+lw.scenario.play_jobs(lw.System("dgx1-v100"), lw.scenario.generate_jobs(seed=1), Spins)
 """
 
 
@@ -318,12 +318,12 @@ def test_ctrl_c_ends_a_class_that_spins() -> None:
 
 
 def test_threads_do_not_mix_what_classes_raise() -> None:
-    jobs = lw.generate_jobs(seed=1)
+    jobs = lw.scenario.generate_jobs(seed=1)
     system, found = lw.System("dgx1-v100"), {}
 
     def play(name: str, policy: Any) -> None:
         try:
-            found[name] = lw.simulate(system, jobs, policy).makespan
+            found[name] = lw.scenario.play_jobs(system, jobs, policy).makespan
         except ZeroDivisionError:
             found[name] = -1.0
 
@@ -334,4 +334,4 @@ def test_threads_do_not_mix_what_classes_raise() -> None:
     for thread in threads:
         thread.join()
     assert found["fails"] == -1.0
-    assert found["own"] == lw.simulate(system, jobs, "greedy").makespan
+    assert found["own"] == lw.scenario.play_jobs(system, jobs, "greedy").makespan
