@@ -1,8 +1,7 @@
 """Builds a kernel operation by operation, and runs it where caches agree and where they do not."""
 
-from linkwright.gpu import Kernel, System
-
 import linkwright as lw
+from linkwright.gpu import Kernel, System
 
 SENT = [1 + 2 * at for at in range(64)]
 

@@ -111,7 +111,8 @@ def main() -> int:
     choices = {type_of(kind): names for kind, names in core.choice_names().items()}
     text = body(ast.parse(generated()), core)
     used = [name for name in choices if re.search(rf"\b{name}\b", text)]
-    stub = f"{HEAD}from linkwright.names import {', '.join(used)}\n\n{text}"
+    protocols = "from linkwright.contracts import Policy\n"
+    stub = f"{HEAD}{protocols}from linkwright.names import {', '.join(used)}\n\n{text}"
     stale = []
     for file, text in ((STUB, stub), (NAMES, HEAD_OF_NAMES + literals(choices))):
         wanted = styled(text, file)
@@ -177,9 +178,9 @@ def body(module: ast.Module, core: ModuleType) -> str:
     parts = ["__all__ = [" + ", ".join(f'"{name}"' for name in ranked) + "]", ""]
     types = (f"{name}: {type(getattr(core, name)).__name__}" for name in constants)
     parts += [*types, "__version__: str", ""]
-    sources = {path.stem: path.read_text(encoding="utf-8") for path in BINDING.glob("src/*.rs")}
-    everything = "\n".join(sources.values())
-    for name in order(sources["lib"], found):
+    source = BINDING / "src"
+    everything = "\n".join(path.read_text(encoding="utf-8") for path in source.rglob("*.rs"))
+    for name in order((source / "lib.rs").read_text(encoding="utf-8"), found):
         node = found[name]
         if isinstance(node, ast.ClassDef):
             parts += class_of(node, everything, getattr(core, name))

@@ -23,6 +23,7 @@ __all__ = [
     "gpus_of",
     "mapping_of",
     "path_or_name",
+    "policies_of",
     "quantity",
     "real",
     "several",
@@ -134,6 +135,19 @@ def texts(argument: str, value: object) -> list[str]:
     return [text(f"{argument}[{at}]", item) for at, item in enumerate(found)]
 
 
+def policies_of(argument: str, value: object) -> list[str]:
+    """Reads a list of policies: names, and classes of one's own, which go by theirs."""
+    found = several(argument, value, "policies")
+    return [text(f"{argument}[{at}]", _named(item)) for at, item in enumerate(found)]
+
+
+def _named(value: object) -> Any:
+    """Gives a setting's value, in which a class of one's own is its name."""
+    from linkwright.plug_ins import named
+
+    return named(value)
+
+
 def gpus_of(argument: str, value: object) -> int | list[int]:
     """Reads how many GPUs are wanted, or which."""
     if isinstance(value, Number):
@@ -153,7 +167,7 @@ def mapping_of(argument: str, value: object) -> dict[str, Any]:
     """Reads a dictionary, or anything else that maps texts to values."""
     if not isinstance(value, Mapping):
         raise ArgumentError(given(value), "give a dictionary", argument)
-    return {text(f"a key of {argument}", key): item for key, item in value.items()}
+    return {text(f"a key of {argument}", key): _named(item) for key, item in value.items()}
 
 
 def callback(argument: str, value: object) -> Callable[..., Any]:

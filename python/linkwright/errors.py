@@ -15,6 +15,7 @@ __all__ = [
     "ApplicationError",
     "ArgumentError",
     "CollectiveError",
+    "ContractError",
     "FileError",
     "InputError",
     "LinkwrightError",
@@ -166,6 +167,13 @@ class MachineError(LinkwrightError):
 
 class AllocationError(LinkwrightError):
     """A request for GPUs that no policy can meet or that names no policy."""
+
+
+class ContractError(LinkwrightError):
+    """A class in the place of a policy or a rule that breaks a promise of its contract.
+
+    `linkwright.contracts` says what each kind of class promises.
+    """
 
 
 class CollectiveError(LinkwrightError):

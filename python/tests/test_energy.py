@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from commands import fails
 from commands import linkwright as run
-from linkwright.gpu import GpuModel, steady_heat
 from test_cli_json import check, schema
 
 from linkwright import System, train
 from linkwright.errors import InputError
+from linkwright.gpu import GpuModel, steady_heat
 from linkwright.runs.comparison import compare
 from linkwright.runs.sizing.play import size_system
 from linkwright.runs.worth.run import Worth

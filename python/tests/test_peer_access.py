@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import parsed
-from linkwright.gpu import GpuModel
 
 from linkwright import Allocator, Pattern, System, expect, plan
 from linkwright.errors import MachineError
+from linkwright.gpu import GpuModel
 from linkwright.network import ClusterJob, ProgramBuilder
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from linkwright.gpu import GpuModel
 
+from linkwright.gpu import GpuModel
 from linkwright.scenario import choice_names
 from linkwright.studies.memory.checks import Statement, ViewOf, change, ratio
 from linkwright.studies.memory.measured import Measured, Run, View, read_runs, runs_csv

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from linkwright.gpu import GpuModel
-
 from linkwright.studies.training.remote import PLACEMENTS
 from linkwright.studies.training.tiles import tiled, tiled_time
 

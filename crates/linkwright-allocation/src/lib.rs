@@ -2,7 +2,7 @@
 //! name.
 
 use linkwright_graph::graph;
-use linkwright_ground::{diagnostic, units};
+use linkwright_ground::{diagnostic, engine, units};
 use linkwright_network::network;
 use linkwright_runtime::program;
 use linkwright_system::system;

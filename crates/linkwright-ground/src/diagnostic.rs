@@ -19,7 +19,7 @@ pub use self::diagnosis::{Diagnose, Diagnosis};
 pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, from_toml_seed, toml_table};
 pub use named::{Named, UnknownName};
 pub use plain::in_plain_words;
-pub use registry::{Chosen, Registered, Registry};
+pub use registry::{Chosen, Finder, Registered, Registry};
 
 /// A place in a text: line and column count from one, columns in characters. In a file that is
 /// no text, the line is one and the columns count bytes.

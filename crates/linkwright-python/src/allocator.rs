@@ -11,7 +11,6 @@ use linkwright::allocation::cluster::{
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
     self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, PreparedMachine, Selection, Ties,
-    policy,
 };
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::system::{BandwidthProfile, Server};
@@ -29,6 +28,7 @@ use crate::errors;
 use crate::number;
 use crate::owner::{Owner, microseconds};
 use crate::pattern::Pattern;
+use crate::plugins::{self, PolicyName};
 use crate::system::System;
 use crate::table::Table;
 
@@ -48,7 +48,7 @@ fn detached<T: Send>(
         };
         work(&mut Effort::interruptible(&mut go_on))
     });
-    match failure {
+    match plugins::take_raised().or(failure) {
         Some(error) => Err(error),
         None => done.map_err(errors::allocation),
     }
@@ -102,7 +102,7 @@ impl Allocator {
         state_file: &str,
         lost: &[i128],
     ) -> PyResult<Self> {
-        let policy = self::policy(policy).map_err(errors::allocation_choice)?;
+        let policy = plugins::policy(policy).map_err(errors::allocation_choice)?;
         let choice = ServerChoice::named(&origin.servers)?;
         let (model, ties) = (BandwidthModel::named(&origin.model)?, Ties::named(&origin.ties)?);
         let regression =
@@ -207,7 +207,8 @@ impl Allocator {
     ///
     /// Args:
     ///     system: The server, or several.
-    ///     policy: One of `policy_names`.
+    ///     policy: One of `policy_names`, or a class of one's own as `linkwright.contracts.Policy` has it, or an object
+    ///         of one.
     ///     servers: As a day's queue chooses servers: `first-fit`, `pack`, `spread` or `whole`.
     ///     bandwidth_model: `sound` or `published`.
     ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of each machine.
@@ -224,16 +225,18 @@ impl Allocator {
     ///     InputError: If the state is not what `save` gave, or of another machine.
     #[new]
     #[pyo3(signature = (
-        system: "System", policy: "PolicyName" = "preserve", *, servers: "ServerChoiceName" = "first-fit", bandwidth_model: "BandwidthModelName" = "sound",
+        system: "System", policy: "PolicyName | Policy | type[Policy]" = PolicyName("preserve"), *, servers: "ServerChoiceName" = "first-fit", bandwidth_model: "BandwidthModelName" = "sound",
         bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
         bandwidth_fit: "BandwidthFit | None" = None,
         state: "str | None" = None, state_file: "str" = "<state>", lost: "Sequence[int] | None" = None
-    ))]
+    ), text_signature = "(system, policy='preserve', *, servers='first-fit', bandwidth_model='sound', \
+                         bandwidth_profile=None, ties='nearest', bandwidth_fit=None, state=None, \
+                         state_file='<state>', lost=None)")]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = given)] system: &System,
-        #[pyo3(from_py_with = given)] policy: &str,
+        #[pyo3(from_py_with = given)] policy: PolicyName<'_>,
         #[pyo3(from_py_with = given)] servers: &str,
         #[pyo3(from_py_with = given)] bandwidth_model: &str,
         #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
@@ -258,7 +261,7 @@ impl Allocator {
             fit: bandwidth_fit.cloned(),
             servers: servers.to_owned(),
         };
-        Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())
+        Self::made(py, origin, policy.0, state, state_file, &lost.unwrap_or_default())
     }
 
     /// Returns the servers.

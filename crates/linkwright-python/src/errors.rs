@@ -18,6 +18,7 @@ mod exceptions {
     pyo3::import_exception!(linkwright.errors, AllocationError);
     pyo3::import_exception!(linkwright.errors, ArgumentError);
     pyo3::import_exception!(linkwright.errors, CollectiveError);
+    pyo3::import_exception!(linkwright.errors, ContractError);
     pyo3::import_exception!(linkwright.errors, InputError);
     pyo3::import_exception!(linkwright.errors, LinkwrightError);
     pyo3::import_exception!(linkwright.errors, MachineError);
@@ -148,6 +149,21 @@ pub fn allocation_choice(error: impl Into<Diagnosis>) -> PyErr {
 pub fn repeated_gpu(gpu: usize) -> PyErr {
     let twice = Diagnosis::of(format!("GPU {gpu} is named twice")).remedy("name each GPU once");
     exceptions::AllocationError::new_err(told(twice))
+}
+
+/// A class of one's own that does not what its contract says.
+pub fn broken_contract(error: impl Into<Diagnosis>) -> PyErr {
+    exceptions::ContractError::new_err(told(error))
+}
+
+/// Whether it is that of [`broken_contract`].
+pub fn is_broken_contract(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<exceptions::ContractError>(py)
+}
+
+/// Whether it is another of Linkwright's own.
+pub fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<exceptions::LinkwrightError>(py) && !is_broken_contract(py, error)
 }
 
 /// A package that is not installed.

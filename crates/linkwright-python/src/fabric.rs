@@ -102,11 +102,27 @@ impl Fabric {
                 }
             }
         });
-        let as_graph = || {
-            let source = Source::new(fabric.name().to_owned(), fabric_dot(fabric));
-            Self { fabric: Arc::new(fabric.clone()), origin: Origin::Text(source) }
-        };
-        Some(made.unwrap_or_else(as_graph))
+        Some(made.unwrap_or_else(|| Self::of_graph(fabric)))
+    }
+
+    /// Gives the core's network.
+    pub fn core(&self) -> &fabric::Fabric {
+        &self.fabric
+    }
+
+    /// A network by its links alone.
+    pub fn of_graph(fabric: &fabric::Fabric) -> Self {
+        let source = Source::new(fabric.name().to_owned(), fabric_dot(fabric));
+        Self { fabric: Arc::new(fabric.clone()), origin: Origin::Text(source) }
+    }
+
+    /// The number of a node or switch, below a count.
+    fn numbered(&self, what: &str, number: i128, count: u32) -> PyResult<u32> {
+        let last = count.saturating_sub(1);
+        u32::try_from(number).ok().filter(|number| *number < count).ok_or_else(|| {
+            let problem = format!("`{}` has no {what} {number}", self.name());
+            errors::machine(Diagnosis::of(problem).remedy(format!("give 0 to {last}")))
+        })
     }
 
     /// Names this network in the settings of a system, and hands over its text.
@@ -295,6 +311,46 @@ impl Fabric {
         (cables.to_nodes, cables.between_switches)
     }
 
+    /// Gives the switch that a node's link leads to.
+    ///
+    /// Raises:
+    ///     MachineError: If there is no such node.
+    #[pyo3(signature = (node: "int"))]
+    fn switch_of(&self, #[pyo3(from_py_with = given)] node: i128) -> PyResult<u32> {
+        Ok(self.fabric.switch_of(self.numbered("node", node, self.fabric.nodes())?))
+    }
+
+    /// Gives the channel by which a node's switch reaches it.
+    ///
+    /// Raises:
+    ///     MachineError: If there is no such node.
+    #[pyo3(signature = (node: "int"))]
+    fn channel_to(&self, #[pyo3(from_py_with = given)] node: i128) -> PyResult<u32> {
+        let node = self.numbered("node", node, self.fabric.nodes())?;
+        Ok(fabric::Fabric::ejection(node))
+    }
+
+    /// Lists the channels from a switch to others, each with the switch that it leads to.
+    ///
+    /// Parallel links have a channel each. Channels are in the order of their numbers.
+    ///
+    /// Raises:
+    ///     MachineError: If there is no such switch.
+    #[pyo3(signature = (switch: "int"))]
+    fn channels_from(
+        &self,
+        #[pyo3(from_py_with = given)] switch: i128,
+    ) -> PyResult<Vec<(u32, u32)>> {
+        let switch = self.numbered("switch", switch, self.fabric.switches())?;
+        let onward = |channel: &u32| match self.fabric.channels()[*channel as usize].to {
+            fabric::End::Switch(to) => Some((*channel, to)),
+            fabric::End::Node(_) => None,
+        };
+        let mut found: Vec<_> = self.fabric.outgoing(switch).iter().filter_map(onward).collect();
+        found.sort_unstable();
+        Ok(found)
+    }
+
     /// Lists the shortest paths from a node to another.
     ///
     /// Args:
@@ -316,13 +372,7 @@ impl Fabric {
         #[pyo3(from_py_with = given)] destination: i128,
         #[pyo3(from_py_with = given)] most: i128,
     ) -> PyResult<(u64, Table)> {
-        let last = self.fabric.nodes().saturating_sub(1);
-        let node = |node: i128| {
-            u32::try_from(node).ok().filter(|node| *node <= last).ok_or_else(|| {
-                let problem = format!("`{}` has no node {node}", self.name());
-                errors::machine(Diagnosis::of(problem).remedy(format!("give 0 to {last}")))
-            })
-        };
+        let node = |node: i128| self.numbered("node", node, self.fabric.nodes());
         let (from, to) = (node(source)?, node(destination)?);
         let most = number::within("most", most, 1_000_000_usize, errors::machine)?;
         let found = structure::shortest_paths(&self.fabric, from, to, most);

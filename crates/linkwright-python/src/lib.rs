@@ -44,6 +44,7 @@ mod owner;
 mod pattern;
 mod pickle;
 mod plan;
+mod plugins;
 mod power;
 mod program;
 mod program_builder;
@@ -152,6 +153,12 @@ mod _core {
     use crate::plan::{
         algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor, collective_names,
         packing_rate, plan, plan_for_sizes, planning_seconds,
+    };
+    #[pymodule_export]
+    use crate::plugins::contract::broken_promises;
+    #[pymodule_export]
+    use crate::plugins::{
+        Machine, Packet, QueuedMessage, Request, Selection, plug_in_name, plug_in_named,
     };
     #[pymodule_export]
     use crate::power::{gpu_energy, observed_heat};

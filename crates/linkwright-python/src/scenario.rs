@@ -29,6 +29,7 @@ use crate::comparison::refused;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
+use crate::plugins::PolicyName;
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};
@@ -211,6 +212,23 @@ impl Scenario {
     #[getter]
     fn policies(&self) -> Vec<String> {
         self.mix().map(|mix| mix.policies.clone()).unwrap_or_default()
+    }
+
+    /// Names the classes of one's own that it has, as `module:Class`: policies, an order of messages, a routing.
+    #[getter]
+    fn plug_ins(&self) -> Vec<String> {
+        let network = &self.0.network;
+        let of_network = [Some(network.nic.name()), network.routing.map(|it| it.name().to_owned())];
+        let policies = self.policies();
+        let jobs = self.mix().and_then(|mix| mix.written.as_ref());
+        let of_jobs = jobs.into_iter().flat_map(|written| &written.jobs);
+        let of_jobs =
+            of_jobs.filter_map(|job| Some(job.demand.as_ref()?.policy?.0.name().to_owned()));
+        let named = policies.into_iter().chain(of_jobs).chain(of_network.into_iter().flatten());
+        let mut found: Vec<String> = named.filter(|name| name.contains(':')).collect();
+        found.sort();
+        found.dedup();
+        found
     }
 
     /// Says by which model policies rank: `sound` or `published`.
@@ -547,7 +565,7 @@ impl Scenario {
     ///     AllocationError: If there is no policy of one of these names.
     #[pyo3(signature = (policies: "Sequence[str]"))]
     fn check_policies(&self, #[pyo3(from_py_with = given)] policies: Vec<String>) -> PyResult<()> {
-        policies.iter().try_for_each(|name| self.policy(name).map(|_| ()))
+        policies.iter().try_for_each(|name| self.policy(name).map(drop))
     }
 
     /// Plays jobs of GPUs on an idle system under one policy, by all of the scenario's other choices.
@@ -555,7 +573,7 @@ impl Scenario {
     /// Args:
     ///     system: That of `build`.
     ///     jobs: Those of `build`, or others.
-    ///     policy: One of `policy_names`.
+    ///     policy: One of `policy_names`, or a class as `linkwright.contracts.Policy` has it, or an object of one.
     ///     progress: As for `play_jobs`.
     ///     attribute: As for `play_jobs`.
     ///
@@ -564,7 +582,7 @@ impl Scenario {
     ///     SimulationError: If the scenario is of programs, or as `play_jobs`.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        system: "System", jobs: "Sequence[Job]", policy: "PolicyName", *,
+        system: "System", jobs: "Sequence[Job]", policy: "PolicyName | Policy | type[Policy]", *,
         progress: "Callable[[int, int, float], object] | None" = None, attribute: "bool" = false
     ))]
     fn play_jobs(
@@ -572,7 +590,7 @@ impl Scenario {
         py: Python<'_>,
         #[pyo3(from_py_with = given)] system: &System,
         #[pyo3(from_py_with = given)] jobs: Vec<Job>,
-        #[pyo3(from_py_with = given)] policy: &str,
+        #[pyo3(from_py_with = given)] policy: PolicyName<'_>,
         #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
         #[pyo3(from_py_with = given)] attribute: bool,
     ) -> PyResult<SimulationResult> {
@@ -580,7 +598,7 @@ impl Scenario {
             let problem = Diagnosis::of("the scenario runs programs, which no policy places");
             return Err(errors::range(problem.remedy("give it to `play_programs`")));
         };
-        let policy = self.policy(policy)?;
+        let policy = self.policy(policy.0)?;
         let jobs = (jobs, attribute);
         SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
     }

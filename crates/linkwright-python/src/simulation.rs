@@ -1,6 +1,6 @@
 //! Gives Python `linkwright.simulate` and its result.
 
-use linkwright::allocation::{self, BandwidthModel, Policy, Ties};
+use linkwright::allocation::{BandwidthModel, Policy, Ties};
 use linkwright::collectives::plan::planners;
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::engine::Progress;
@@ -26,6 +26,7 @@ use crate::choices::Choice;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
+use crate::plugins::{self, PolicyName};
 use crate::system::System;
 use crate::table::Table;
 use crate::worker;
@@ -398,7 +399,7 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 /// Args:
 ///     system: A server, or several on a fabric.
 ///     jobs: The jobs; those of one arrival time queue in this order.
-///     policy: One of `policy_names`.
+///     policy: One of `policy_names`, or a class as `linkwright.contracts.Policy` has it, or an object of one.
 ///     bandwidth_model: `sound` or `published`: what the policy ranks by.
 ///     bandwidth_profile: `mapa` or `data-sheet`: what labels the links; if not given, that of
 ///         the machine.
@@ -431,7 +432,7 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system: "System", jobs: "Sequence[Job]", policy: "PolicyName" = "preserve", *,
+    system: "System", jobs: "Sequence[Job]", policy: "PolicyName | Policy | type[Policy]" = PolicyName("preserve"), *,
     bandwidth_model: "BandwidthModelName" = "sound",
     bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
     discipline: "DisciplineName" = "fifo", servers: "ServerChoiceName" = "first-fit",
@@ -441,13 +442,17 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
     gpu_speed: "GpuSpeedName" = "reference", bucket: "int | str | None" = None,
     progress: "Callable[[int, int, float], object] | None" = None, nccl: "str | None" = None,
     attribute: "bool" = false, precision: "PrecisionName" = "fp32"
-))]
+), text_signature = "(system, jobs, policy='preserve', *, bandwidth_model='sound', bandwidth_profile=None, \
+                     ties='nearest', discipline='fifo', servers='first-fit', unhealthy=None, \
+                     run_time='formula', planner='packing', fidelity='flow', host_copies=False, \
+                     gpu_speed='reference', bucket=None, progress=None, nccl=None, attribute=False, \
+                     precision='fp32')")]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn play_jobs(
     py: Python<'_>,
     #[pyo3(from_py_with = given)] system: &System,
     #[pyo3(from_py_with = given)] jobs: Vec<Job>,
-    #[pyo3(from_py_with = given)] policy: &str,
+    #[pyo3(from_py_with = given)] policy: PolicyName<'_>,
     #[pyo3(from_py_with = given)] bandwidth_model: &str,
     #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
     #[pyo3(from_py_with = given)] ties: &str,
@@ -485,7 +490,7 @@ pub fn play_jobs(
         },
         attributes: attribute,
     };
-    let policy = allocation::policy(policy).map_err(errors::allocation_choice)?;
+    let policy = plugins::policy(policy.0).map_err(errors::allocation_choice)?;
     let jobs = (jobs, attribute);
     SimulationResult::play(py, system, &choices, policy, jobs, progress.as_ref())
 }

@@ -1,7 +1,9 @@
 //! A text, kept so that a value can be read from it again.
 
-use linkwright::scenario::{Given, Registries};
+use linkwright::scenario::Given;
 use serde::{Deserialize, Serialize};
+
+use crate::plugins::registries;
 
 /// A text that a value is read from again.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -25,6 +27,6 @@ impl Source {
     /// Gives it to the core's reader.
     pub fn given(&self) -> Given {
         let Self { file, text, settings, variant } = self.clone();
-        Given { file, text, settings, variant, registries: Registries::default() }
+        Given { file, text, settings, variant, registries: registries() }
     }
 }

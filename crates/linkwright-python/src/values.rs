@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use crate::argument::Argument as _;
 use crate::errors;
+use crate::plugins;
 
 /// A table of the arguments; those that are None count as absent.
 pub fn table(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Table> {
@@ -51,6 +52,10 @@ fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value
     }
     if let Ok(inner) = argument.cast::<PyDict>() {
         return table_at(depth + 1, Some(inner)).map(Value::Table);
+    }
+    // A class of one's own goes by its name.
+    if let Some(name) = plugins::name_of(argument, &plugins::KINDS)? {
+        return Ok(Value::String(name.to_owned()));
     }
     if argument.len().is_err() {
         // A number of numpy, which is none of Python's.

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use linkwright::engine::{Hook, Progress};
 use pyo3::prelude::*;
 
+use crate::plugins;
+
 /// How long Python waits between two looks at its signals, or two reports.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -43,7 +45,11 @@ pub fn interruptible<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = mpsc::channel();
-    let work = Taken::new(work);
+    // A class of one's own may be asked meanwhile. The thread alone knows its exception.
+    let work = Taken::new(move || {
+        let done = work();
+        plugins::take_raised().map_or(Ok(done), Err)
+    });
     let theirs = work.share();
     let spawned = thread::Builder::new().spawn(move || {
         if let Some(work) = theirs.take() {
@@ -53,11 +59,11 @@ pub fn interruptible<T: Send + 'static>(
     });
     let Ok(worker) = spawned else {
         let work = work.take().expect("no thread has taken it");
-        let done = py.detach(work);
+        let done = py.detach(work)?;
         py.check_signals()?;
         return Ok(done);
     };
-    py.detach(move || {
+    let done: PyResult<_> = py.detach(move || {
         loop {
             match receiver.recv_timeout(INTERVAL) {
                 Ok(done) => return Ok(done),
@@ -68,16 +74,18 @@ pub fn interruptible<T: Send + 'static>(
                 },
             }
         }
-    })
+    });
+    done?
 }
 
 /// Returns the result of a run that asks a hook now and then, with the interpreter free meanwhile.
 ///
 /// About every 100 ms, `progress` learns how far the run is, and Python looks at its signals.
-/// Where a limit of processes leaves no thread, the run itself does so.
+/// Where a limit of processes leaves no thread, the run itself does so. It does, too, where classes of one's own may
+/// be asked: Python interrupts them on the thread that hears Ctrl-C.
 ///
 /// # Errors
-/// Raises the exception of a signal's handler or of `progress`; the run has ended by then.
+/// Raises the exception of a signal's handler, of `progress` or of a class; the run has ended by then.
 pub fn watched<T: Send>(
     py: Python<'_>,
     progress: impl Fn(Python<'_>, Progress) -> PyResult<()> + Sync,
@@ -95,6 +103,14 @@ pub fn watched<T: Send>(
             failure.get_or_insert(error);
         }
     };
+    if plugins::any() {
+        let mut hook = |at| look(Some(at));
+        let done = py.detach(|| hooked(run, &mut hook, &stop, plugins::raised));
+        return match plugins::take_raised().or(failure) {
+            Some(error) => Err(error),
+            None => Ok(done),
+        };
+    }
     let run = Taken::new(run);
     let done = py.detach(|| {
         thread::scope(|scope| {
@@ -105,10 +121,11 @@ pub fn watched<T: Send>(
                     // The receiver lives until this thread has ended.
                     let _ = sender.send(at);
                 };
-                theirs.take().map(|run| hooked(run, &mut report, stop))
+                theirs.take().map(|run| hooked(run, &mut report, stop, || false))
             });
             let Ok(worker) = spawned else {
-                return Ok(run.take().map(|run| hooked(run, &mut |at| look(Some(at)), stop)));
+                let mut report = |at| look(Some(at));
+                return Ok(run.take().map(|run| hooked(run, &mut report, stop, || false)));
             };
             loop {
                 match receiver.recv_timeout(INTERVAL) {
@@ -126,11 +143,12 @@ pub fn watched<T: Send>(
     }
 }
 
-/// Plays the run; its hook reports about every 100 ms, and ends it once it is to stop.
+/// Plays the run; its hook reports about every 100 ms, and ends it once it is to stop or has failed.
 fn hooked<T>(
     run: impl FnOnce(Hook<'_>) -> T,
     report: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
+    failed: impl Fn() -> bool,
 ) -> T {
     let mut last = Instant::now();
     run(&mut |progress| {
@@ -138,7 +156,7 @@ fn hooked<T>(
             last = Instant::now();
             report(progress);
         }
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || failed() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
@@ -74,7 +74,8 @@ def picked(given: Sequence[str] | None, known: Sequence[Name]) -> list[Name] | N
     if not given:
         return None
     of = {str(name): name for name in known}
-    return [of[name] for name in given]
+    # A class of one's own goes by its name, which the scenario reads.
+    return [of.get(name, cast("Name", name)) for name in given]
 
 
 def bandwidth_choices(model: str) -> dict[str, object]:

@@ -61,6 +61,8 @@ OF_OPTIONS = (
     "system.network.file",
     "system.network.routing",
 )
+# Choices that may be classes of one's own.
+PLUG_INS = ("policy", "routing")
 
 
 @cache
@@ -74,7 +76,9 @@ def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
 
     def check(value: object) -> object:
         for name in value if isinstance(value, list) else [value]:
-            if name is not None and name not in known:
+            # A class of one's own is loaded by its name, which says what is wrong with it.
+            is_class = what in PLUG_INS and ":" in str(name)
+            if name is not None and name not in known and not is_class:
                 advice = did_you_mean(str(name), known)
                 listed = f"{'There' if advice else 'there'} are: {', '.join(known)}."
                 raise typer.BadParameter(f"there is no {what} `{name}`; {advice}{listed}")

@@ -16,6 +16,7 @@ from linkwright.arguments import (
     callback,
     mapping_of,
     path_or_name,
+    policies_of,
     taking,
     text,
     texts,
@@ -83,7 +84,7 @@ def play_variant(
 
 
 @taking(
-    policies=texts,
+    policies=policies_of,
     settings=mapping_of,
     reference=text,
     workers=workers_of,

@@ -10,10 +10,11 @@ from typing import Any
 
 from linkwright import System, __version__
 from linkwright.files import PathOrName, portable_name, sha256
+from linkwright.plug_ins import facts_of
 from linkwright.runs.scenarios import ScenarioFile
 from linkwright.scenario import Job
 
-__all__ = ["manifest_of", "of_comparison", "of_programs", "of_trace"]
+__all__ = ["manifest_of", "of_comparison", "of_programs", "of_trace", "plug_ins_of"]
 
 # The keys of a network that name files.
 FILES = ("file", "routing_table")
@@ -55,6 +56,7 @@ def manifest_of(
         "jobs": count | of_jobs,
         "unhealthy": scenario.unhealthy,
         "policies": list(names),
+        **facts_of([*names, *scenario.plug_ins]),
         "bandwidth_model": scenario.bandwidth_model,
         "bandwidth_profile": profiles,
         "ties": scenario.ties,
@@ -80,6 +82,7 @@ def of_trace(
         "trace": portable_name(str(trace)),
         "system": _portable(system.settings),
         **choices,
+        **facts_of(_chosen(system)),
         "files": [
             {"input": of, "file": name, "sha256": sha256(content)} for of, name, content in inputs
         ],
@@ -99,7 +102,22 @@ def of_programs(loaded: ScenarioFile, system: System, fidelity: str) -> dict[str
         "seed": loaded.scenario.seed,
         "system": system.name,
         "fidelity": fidelity,
+        **facts_of(loaded.scenario.plug_ins),
     }
+
+
+def _chosen(system: System) -> list[str]:
+    """Gives the names that a system's network is made by."""
+    network = system.settings.get("network")
+    chosen = network if isinstance(network, dict) else {}
+    return [str(chosen[key]) for key in ("nic", "routing") if key in chosen]
+
+
+def plug_ins_of(loaded: ScenarioFile) -> list[str]:
+    """Lists the classes of one's own of a scenario and of all its variants."""
+    scenario = loaded.scenario
+    each = [scenario, *map(scenario.variant, scenario.variants)]
+    return sorted({name for one in each for name in one.plug_ins})
 
 
 def of_comparison(
@@ -118,6 +136,7 @@ def of_comparison(
         "settings": dict(settings),
         "compared": list(compared),
         "reference": reference,
+        **facts_of(plug_ins_of(loaded)),
     }
 
 

@@ -11,6 +11,7 @@ from linkwright import System
 from linkwright.errors import FileError
 from linkwright.files import PathOrName, existing, is_read_once, lasting
 from linkwright.network import preset_names
+from linkwright.plug_ins import source_files
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, assumed_of_network
 from linkwright.summaries.energy import Watts
@@ -122,6 +123,7 @@ def play_variants(
         | ({"attribute": True} if attribute else {})
         for at, seed, draw in listed["runs"]
     ]
+    classes = sorted({name for variant in of.values() for name in variant.scenario.plug_ins})
     inputs = [loaded.path, *(loaded.path.parent / name for name in files)]
     ahead = Forecast(forecast, len(variants) if len(runs) > len(variants) else 1)
 
@@ -133,7 +135,14 @@ def play_variants(
     # A cluster's workers stand in folders of their own.
     with lasting(loaded.path, loaded.content) as scenario:
         found = play_sweep(
-            Sweep(play, runs, loaded.scenario.seed, inputs, {"scenario": str(scenario)}),
+            Sweep(
+                play,
+                runs,
+                loaded.scenario.seed,
+                [*inputs, *source_files(classes)],
+                {"scenario": str(scenario)},
+                classes,
+            ),
             workers,
             checkpoint=checkpoint,
             progress=report,

@@ -56,7 +56,8 @@ class Sweep:
             its seed among its parameters.
         inputs: The files and folders that the runs read: a checkpoint is of their contents.
         places: Where the inputs lie, which every run is told beside its parameters. A checkpoint
-            does not hold it, so that it goes on after they were moved.
+            does not hold it. It goes on after they were moved.
+        plug_ins: Names the classes of one's own that the runs ask.
     """
 
     function: Callable[..., Any]
@@ -64,6 +65,7 @@ class Sweep:
     seed: int | None = None
     inputs: Sequence[PathOrName] = ()
     places: Mapping[str, str] = field(default_factory=dict)
+    plug_ins: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def play_sweep(
     elif isinstance(workers, Executor):
         workers = given_executor(workers)
     workers.check(sweep.function)
+    workers.check_plug_ins(sweep.plug_ins)
     texts = [_parameters_text(at, run) for at, run in enumerate(sweep.runs, start=1)]
     made_of = code_sha256(sweep.function), inputs_sha256(sweep.inputs)
     identity = json.dumps([__version__, name, sweep.seed, *made_of])

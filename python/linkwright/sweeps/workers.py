@@ -11,7 +11,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -26,6 +26,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from linkwright.errors import ArgumentError, SweepError, given
+from linkwright.plug_ins import check_for_workers
 
 __all__ = [
     "Pool",
@@ -66,10 +67,12 @@ class Workers:
         open: Opens an executor, and closes it when its block ends: after the runs under way if the
             block ends well, else as soon as it can.
         check: Raises SweepError if the workers could not call this function.
+        check_plug_ins: Raises SweepError if they could not import these classes.
     """
 
     open: Callable[[], AbstractContextManager[Pool]]
     check: Callable[[Callable[..., Any]], None]
+    check_plug_ins: Callable[[Iterable[str]], None] = check_for_workers
 
 
 def local_processes(count: int | None = None) -> Workers:
@@ -127,7 +130,7 @@ def local_threads(count: int | None = None) -> Workers:
         finally:
             executor.shutdown(cancel_futures=True)
 
-    return Workers(opened, _check_nothing)
+    return Workers(opened, _check_nothing, _check_nothing)
 
 
 def dask_cluster(address: str) -> Workers:
@@ -206,7 +209,9 @@ def given_executor(executor: Executor, count: int | None = None) -> Workers:
         return contextlib.nullcontext(Pool(executor, lambda: 2 * count, stays_open=True))
 
     processes = isinstance(executor, ProcessPoolExecutor)
-    return Workers(opened, _check_pickles if processes else _check_nothing)
+    if processes:
+        return Workers(opened, _check_pickles)
+    return Workers(opened, _check_nothing, _check_nothing)
 
 
 def is_lost_worker(error: BaseException) -> bool:
@@ -237,8 +242,8 @@ def _check_pickles(function: Callable[..., Any]) -> None:
         ) from error
 
 
-def _check_nothing(function: Callable[..., Any]) -> None:
-    del function
+def _check_nothing(asked: object) -> None:
+    del asked
 
 
 def _begin_worker(parent: Connection) -> None:

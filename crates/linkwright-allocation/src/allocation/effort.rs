@@ -30,7 +30,7 @@ impl<'a> Effort<'a> {
 
     /// Allows a number of steps, which nobody interrupts.
     #[must_use]
-    pub(super) fn of(steps: u64) -> Self {
+    pub fn of(steps: u64) -> Self {
         Self { left: steps, ..Self::new() }
     }
 

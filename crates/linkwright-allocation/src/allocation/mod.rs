@@ -6,6 +6,7 @@ mod best_bound_first;
 mod by_edges;
 mod candidates;
 pub mod cluster;
+pub mod contract;
 pub mod counters;
 pub mod edge_table;
 mod effort;

@@ -120,6 +120,8 @@ pub struct PreparedMachine {
     pub(super) edge_tables: EdgeTables,
     ties: Ties,
     pub(super) distances: HostDistances,
+    /// Tells copies of this machine from others.
+    origin: Arc<()>,
 }
 
 impl PreparedMachine {
@@ -180,6 +182,7 @@ impl PreparedMachine {
             edge_tables: EdgeTables::default(),
             ties: Ties::default(),
             distances,
+            origin: Arc::default(),
         })
     }
 
@@ -188,7 +191,14 @@ impl PreparedMachine {
     pub fn with_ties(mut self, ties: Ties) -> Self {
         self.ties = ties;
         self.edge_tables = EdgeTables::default();
+        self.origin = Arc::default();
         self
+    }
+
+    /// Tells whether one is a copy of the other, so that both decide alike.
+    #[must_use]
+    pub fn is_copy_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.origin, &other.origin)
     }
 
     /// Says what decides between matches that tie in a policy's scores.

@@ -11,6 +11,11 @@ pub trait Registered: Send + Sync + 'static {
     fn name(&self) -> &'static str;
 }
 
+/// Finds the entry of a name that no entry has; `None` of a name that it knows nothing of.
+///
+/// Its error gives the cause and the remedy.
+pub type Finder<T> = fn(&str) -> Option<Result<&'static T, String>>;
+
 /// Holds what can be chosen by name where something of one kind is asked for. It is a value, never
 /// a global.
 ///
@@ -19,13 +24,20 @@ pub trait Registered: Send + Sync + 'static {
 pub struct Registry<T: ?Sized + 'static> {
     what: &'static str,
     entries: Vec<&'static T>,
+    finder: Option<Finder<T>>,
 }
 
 impl<T: Registered + ?Sized> Registry<T> {
     /// One of these entries; `what` says what they are, for messages.
     #[must_use]
     pub fn new(what: &'static str, entries: &[&'static T]) -> Self {
-        Self { what, entries: entries.to_vec() }
+        Self { what, entries: entries.to_vec(), finder: None }
+    }
+
+    /// Asks a function for names that no entry has, such as those of classes that are loaded when asked for.
+    #[must_use]
+    pub fn with_finder(self, finder: Finder<T>) -> Self {
+        Self { finder: Some(finder), ..self }
     }
 
     /// Adds an entry; it takes the place of one that has its name.
@@ -52,17 +64,26 @@ impl<T: Registered + ?Sized> Registry<T> {
     /// # Errors
     /// A name that none has.
     pub fn get(&self, name: &str) -> Result<&'static T, UnknownName> {
-        self.iter().find(|entry| entry.name() == name).ok_or_else(|| UnknownName {
-            what: self.what,
-            name: shown(name),
-            instead: instead_of(name, &self.names()),
-        })
+        if let Some(known) = self.iter().find(|entry| entry.name() == name) {
+            return Ok(known);
+        }
+        self.find(name).unwrap_or_else(|| Err(self.unknown(name, instead_of(name, &self.names()))))
+    }
+
+    /// Asks its finder alone; `None` where it has none, or one that knows nothing of the name.
+    pub fn find(&self, name: &str) -> Option<Result<&'static T, UnknownName>> {
+        let found = self.finder.and_then(|finder| finder(name))?;
+        Some(found.map_err(|instead| self.unknown(name, instead)))
+    }
+
+    fn unknown(&self, name: &str, instead: String) -> UnknownName {
+        UnknownName { what: self.what, name: shown(name), instead }
     }
 }
 
 impl<T: ?Sized> Clone for Registry<T> {
     fn clone(&self) -> Self {
-        Self { what: self.what, entries: self.entries.clone() }
+        Self { what: self.what, entries: self.entries.clone(), finder: self.finder }
     }
 }
 
@@ -133,6 +154,16 @@ mod tests {
         assert_ne!(rules, more);
         assert_eq!(Chosen(&FIRST), Chosen(&OTHER_FIRST));
         assert_ne!(Chosen(&FIRST), Chosen(&LAST));
+        let found = more.clone().with_finder(|name| match name {
+            "own:Rule" => Some(Ok(&OTHER_FIRST)),
+            "own:Other" => Some(Err("write it".to_owned())),
+            _ => None,
+        });
+        assert_eq!(found.get("own:Rule").unwrap().1, 3);
+        assert_eq!(found.get("first").unwrap().1, 3);
+        let error = found.get("own:Other").err().unwrap().to_string();
+        assert_eq!(error, "there is no rule `own:Other`; write it");
+        assert!(found.get("lst").err().unwrap().to_string().contains("did you mean"));
         let error = more.get("lst").err().unwrap().to_string();
         assert_eq!(error, "there is no rule `lst`; did you mean `last`? there are first, last");
     }

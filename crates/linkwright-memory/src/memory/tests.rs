@@ -391,7 +391,10 @@ fn what_cannot_run_is_refused() {
     let wide = bare((1, 41), |_| async {});
     assert!(refused(&wide, &rdma).contains("it needs 41 wavefronts of at most 40"));
     let none = GpuOptions { gpus: 0, ..rdma };
-    assert_eq!(refused(&bare((1, 1), |_| async {}), &none), "a run cannot have 0 GPUs; use 1 to 32");
+    assert_eq!(
+        refused(&bare((1, 1), |_| async {}), &none),
+        "a run cannot have 0 GPUs; use 1 to 32"
+    );
     let error = Benchmark::MatrixMultiplication.workload(r9_nano().page, 100, 1).unwrap_err();
     assert_eq!(
         error.to_string(),

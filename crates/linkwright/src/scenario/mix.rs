@@ -521,8 +521,16 @@ pub(super) fn names(
     let source: Source<'_> = table.source;
     for (index, (name, span)) in list.iter().enumerate() {
         if !known.contains(&name.as_str()) {
-            let remedy = instead_of(name, known);
-            return Err(source.refuse(span, &format!("unknown {what}"), remedy));
+            // A policy may be a class that is loaded when it is asked for.
+            let found = (what == "policy").then(|| source.registries.policies.find(name));
+            let remedy = match found.flatten() {
+                Some(Ok(_)) => None,
+                Some(Err(error)) => Some(error.instead),
+                None => Some(instead_of(name, known)),
+            };
+            if let Some(remedy) = remedy {
+                return Err(source.refuse(span, &format!("unknown {what}"), remedy));
+            }
         }
         if what == "policy" && list[..index].iter().any(|(other, _)| other == name) {
             return Err(source.refuse(span, "policy named twice", "name each policy once"));

@@ -22,7 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("network", &["engine", "system"]),
     ("program", &["engine", "network"]),
     ("runtime", &["engine", "system", "network", "program"]),
-    ("allocation", &["graph", "system", "network", "program"]),
+    ("allocation", &["engine", "graph", "system", "network", "program"]),
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),
     ("doctor", &["system", "collectives"]),
     ("memory", &["engine", "system", "network"]),

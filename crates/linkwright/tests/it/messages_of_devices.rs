@@ -160,12 +160,7 @@ fn what_cannot_go_as_asked_says_so() {
         ("node0/GPU0", "node0/GPU1", RouteClass::Network, "cannot take the route over the network"),
         ("node0/GPU0", "node0/GPU5", RouteClass::Fabric, "no NVLink joins `GPU0` and `GPU5`"),
         ("node0/GPU0", "node0/mlx5_0", RouteClass::Any, "`mlx5_0` cannot send or receive"),
-        (
-            "node0/mlx5_0",
-            "node1/GPU0",
-            RouteClass::Any,
-            "`node0/mlx5_0` cannot send or receive",
-        ),
+        ("node0/mlx5_0", "node1/GPU0", RouteClass::Any, "`node0/mlx5_0` cannot send or receive"),
     ] {
         let error = played(&two, &[message(&two, from, to, route)]).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

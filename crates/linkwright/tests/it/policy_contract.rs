@@ -1,12 +1,14 @@
 //! The contract that every allocation policy keeps.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern, PatternShape, PreparedMachine,
-    Request, Ties, policy,
+    BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern, PatternShape, Policy,
+    PreparedMachine, Request, Selection, Ties, contract, policy,
 };
+use linkwright::diagnostic::Registered;
 use linkwright::system::BandwidthProfile;
 use linkwright::system::presets::{NAMES, preset};
-use proptest::prelude::*;
 
 fn prepared(name: &str) -> PreparedMachine {
     let machine = preset(name).unwrap();
@@ -23,21 +25,81 @@ fn each_policy_is_found_by_its_name() {
 }
 
 #[test]
-fn every_policy_fills_every_machine_to_the_last_gpu() {
-    for name in NAMES {
-        let machine = prepared(name);
-        for policy in POLICIES {
-            let mut free = GpuSet::first(machine.gpu_count());
-            while !free.is_empty() {
-                let pattern = Pattern::new(PatternShape::Ring, free.len().min(3)).unwrap();
-                let request =
-                    Request { pattern: &pattern, sensitive: free.len().is_multiple_of(2) };
-                let selection =
-                    policy.choose(&machine, &request, free, &mut Effort::new()).unwrap();
-                free = free.without(selection.chosen.gpus());
-            }
-        }
+fn every_policy_keeps_its_contract_on_every_machine() {
+    let machines: Vec<PreparedMachine> = NAMES.iter().map(|name| prepared(name)).collect();
+    for policy in POLICIES {
+        assert_eq!(contract::broken(policy, &machines), [] as [String; 0]);
     }
+}
+
+#[test]
+fn the_contract_s_own_machines_are_there() {
+    let machines = contract::machines();
+    assert_eq!(machines.iter().map(PreparedMachine::gpu_count).collect::<Vec<_>>(), [8, 6, 8, 16]);
+}
+
+/// Breaks one promise, that its name says.
+struct Wrong(&'static str, AtomicUsize);
+
+impl Registered for Wrong {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+}
+
+impl Policy for Wrong {
+    fn rule(&self, _: &Request<'_>, _: Ties) -> String {
+        String::new()
+    }
+
+    fn objective(&self, _: &Request<'_>) -> Option<Objective> {
+        None
+    }
+
+    fn choose(
+        &self,
+        machine: &PreparedMachine,
+        request: &Request<'_>,
+        free: GpuSet,
+        effort: &mut Effort<'_>,
+    ) -> Option<Selection> {
+        let asked = self.1.fetch_add(1, Ordering::Relaxed);
+        let size = request.pattern.size();
+        let spare = free.len().checked_sub(size)?;
+        let first = match self.0 {
+            "none" if size == 2 => return None,
+            "answers" => asked % (spare + 1),
+            _ => 0,
+        };
+        let mut gpus: GpuSet = free.iter().skip(first).take(size).collect();
+        if self.0 == "busy" {
+            gpus = GpuSet::first(size);
+        }
+        let mut selection = machine.place(request.pattern, gpus, free, effort);
+        match self.0 {
+            "few" => drop(selection.chosen.placement.pop()),
+            "scores" => selection.chosen.preserved_bandwidth.0 += 1,
+            _ => {}
+        }
+        Some(selection)
+    }
+}
+
+#[test]
+fn each_broken_promise_is_told() {
+    for (name, said) in [
+        ("none", "a job that fits gets GPUs"),
+        ("busy", "a job gets free GPUs"),
+        ("few", "a job gets free GPUs"),
+        ("answers", "the same question has the same answer"),
+        ("scores", "a match has the scores"),
+    ] {
+        let wrong = Wrong(name, AtomicUsize::new(0));
+        let broken = contract::broken(&wrong, &contract::machines());
+        assert!(broken.iter().any(|told| told.contains(said)), "{name}: {broken:?}");
+    }
+    let right = Wrong("right", AtomicUsize::new(0));
+    assert_eq!(contract::broken(&right, &contract::machines()), [] as [String; 0]);
 }
 
 #[test]
@@ -60,35 +122,4 @@ fn a_sensitive_job_of_one_gpu_preserves() {
         beyond_the_lowest += usize::from(choose(&sensitive)[0] != free.iter().next().unwrap());
     }
     assert!(beyond_the_lowest > 60, "else the lowest ids would do: {beyond_the_lowest}");
-}
-
-proptest! {
-    #[test]
-    fn a_choice_is_free_complete_scored_and_repeatable(
-        preset in 0..NAMES.len(),
-        shape in 0..6_usize,
-        size in 1..6_usize,
-        free: u128,
-        sensitive: bool,
-    ) {
-        let machine = prepared(NAMES[preset]);
-        let free = GpuSet(free).intersection(GpuSet::first(machine.gpu_count()));
-        let pattern = Pattern::new(PatternShape::ALL[shape], size).unwrap();
-        let request = Request { pattern: &pattern, sensitive };
-        for policy in POLICIES {
-            let choose = || policy.choose(&machine, &request, free, &mut Effort::new());
-            let choice = choose();
-            prop_assert_eq!(choice.is_some(), free.len() >= size, "{}", policy.name());
-            prop_assert_eq!(&choice, &choose());
-            let Some(selection) = choice else { continue };
-            let chosen = selection.chosen;
-            prop_assert_eq!(chosen.placement.len(), size);
-            prop_assert_eq!(chosen.gpus().len(), size, "no GPU twice");
-            prop_assert!(chosen.gpus().is_subset_of(free));
-            prop_assert_eq!(chosen.links.total(), pattern.edges().len());
-            prop_assert_eq!(chosen.effective_bandwidth.is_some(), size > 1);
-            let scored = machine.score(&pattern, chosen.placement.clone(), free);
-            prop_assert_eq!(scored, chosen);
-        }
-    }
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from linkwright import System
 from linkwright.allocation import policy_names
-from linkwright.arguments import callback, mapping_of, taking, texts, truth, whole
+from linkwright.arguments import callback, mapping_of, policies_of, taking, truth, whole
 from linkwright.errors import AllocationError, SimulationError
 from linkwright.files import PathOrName, reading_once
 from linkwright.hardware import Prices
@@ -40,7 +40,9 @@ __all__ = [
 ]
 
 
-@taking(policies=texts, settings=mapping_of, timeline=whole, progress=callback, attribute=truth)
+@taking(
+    policies=policies_of, settings=mapping_of, timeline=whole, progress=callback, attribute=truth
+)
 @reading_once()
 def play_mix(
     path: PathOrName,

@@ -97,6 +97,11 @@ pub enum RoutingError {
     /// A graph on which no tables can be computed.
     #[error(transparent)]
     Table(#[from] FabricError),
+    /// One that could not be made, and has told why elsewhere.
+    Unmade {
+        /// The routing.
+        routing: &'static str,
+    },
     /// Ways longer than there are virtual channels.
     TooLong {
         /// How many links it has, or at least has.
@@ -113,6 +118,10 @@ impl Diagnose for RoutingError {
             ))
             .remedy(format!("use {instead}")),
             Self::Table(error) => error.diagnosis(),
+            Self::Unmade { routing } => {
+                Diagnosis::of(format!("routing `{routing}` could not be made for this network"))
+                    .remedy("use another routing, or mend it")
+            }
             Self::TooLong { hops } => Diagnosis::of(format!(
                 "a shortest route crosses {hops} links between switches, but at most 32 are allowed"
             ))

@@ -9,8 +9,11 @@ use crate::network::transport::Message;
 use crate::system::fabric::{ChannelId, End, Fabric, NodeId, SwitchId};
 use crate::units::Bytes;
 
-/// How many hops are taken to have no end.
-const NO_END: usize = 64;
+/// A way of as many hops is taken to have no end.
+pub const MOST_HOPS: usize = 64;
+
+/// With that many seeds the ways of a routing are drawn.
+const SEEDS: u64 = 10;
 
 /// Queues of random lengths, so that adaptive routings take every way they know.
 #[derive(Debug, Clone)]
@@ -22,6 +25,18 @@ impl Load for AnyLoad {
     }
 }
 
+/// Asks a kind on a fabric that it takes whether it keeps a promise; the error says what it did, in words.
+type Check = fn(&dyn RoutingKind, &Fabric) -> Result<(), String>;
+
+/// Lists what every routing promises, with the check of each.
+pub const PROMISES: [(&str, Check); 3] = [
+    ("packets arrive, by no more links than it says", packets_arrive),
+    ("buffers wait for one another in no cycle", |kind, fabric| {
+        buffers_wait_in_no_cycle(kind, fabric, SEEDS)
+    }),
+    ("packets that stay in order take one way", packets_stay_in_order),
+];
+
 /// Asks every kind of a registry for all that this module asks, on each fabric that it takes.
 ///
 /// # Errors
@@ -30,8 +45,7 @@ pub fn hold(kinds: &Registry<dyn RoutingKind>, fabrics: &[Fabric]) -> Result<(),
     for kind in kinds.iter() {
         let mut taken = false;
         for fabric in fabrics.iter().filter(|fabric| AnyRouting::new(kind, fabric, 1).is_ok()) {
-            packets_arrive(kind, fabric)?;
-            buffers_wait_in_no_cycle(kind, fabric, 10)?;
+            PROMISES.iter().try_for_each(|(_, check)| check(kind, fabric))?;
             taken = true;
         }
         if !taken {
@@ -62,7 +76,7 @@ pub fn walk(
             channel.filter(|channel| channel.from == End::Switch(at)).ok_or_else(|| {
                 format!("{source} to {destination}: no channel {} leaves switch {at}", hop.channel)
             })?;
-        if hop.virtual_channel >= routing.virtual_channels() || hops.len() == NO_END {
+        if hop.virtual_channel >= routing.virtual_channels() || hops.len() == MOST_HOPS {
             return Err(format!("{source} to {destination}: {hop:?} behind {} others", hops.len()));
         }
         packet.hops += 1;
@@ -149,6 +163,27 @@ pub fn buffers_wait_in_no_cycle(
     if has_cycle(fabric.channels().len() * channels, &edges) {
         let fault = format!("buffers wait for one another on {}", fabric.name());
         return Err(of(kind, &fault));
+    }
+    Ok(())
+}
+
+/// Checks of a routing in order that all packets between two nodes take one way, however busy channels are.
+///
+/// # Errors
+/// Two ways.
+pub fn packets_stay_in_order(kind: &dyn RoutingKind, fabric: &Fabric) -> Result<(), String> {
+    let mut routing = AnyRouting::new(kind, fabric, 3).map_err(|error| error.to_string())?;
+    if !routing.in_order() {
+        return Ok(());
+    }
+    let mut load = AnyLoad(Random::new(1));
+    for ends in pairs(fabric) {
+        let [first, second] = [0, 1].map(|_| walk(fabric, &mut routing, &mut load, ends));
+        let (first, second) = (first?, second?);
+        if first != second {
+            let fault = format!("{ends:?} by {first:?}, then by {second:?} on {}", fabric.name());
+            return Err(of(kind, &fault));
+        }
     }
     Ok(())
 }

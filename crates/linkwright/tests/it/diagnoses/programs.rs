@@ -88,6 +88,7 @@ fn routing_error() -> String {
             instead: "y",
         },
         &RoutingError::TooLong { hops: 3 },
+        &RoutingError::Unmade { routing: "own:Routing" },
     ])
 }
 

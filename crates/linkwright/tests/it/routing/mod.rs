@@ -38,6 +38,13 @@ fn every_packet_arrives_by_no_more_hops_than_theory_says() {
     }
 }
 
+#[test]
+fn packets_of_a_routing_in_order_take_one_way() {
+    for System { fabric, kind } in systems() {
+        contract::packets_stay_in_order(kind, &fabric).unwrap();
+    }
+}
+
 /// The links between switches that theory allows, where the fewest are one, two, ..., six.
 #[test]
 fn only_detours_are_longer_than_they_have_to_be() {

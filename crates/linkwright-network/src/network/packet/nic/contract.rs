@@ -11,7 +11,7 @@ use crate::units::{Bytes, Picoseconds};
 /// A packet carries that many bytes.
 const PACKET: u64 = 4096;
 
-/// How many times each policy is tried.
+/// How many times each rule is tried.
 const TRIALS: u64 = 100;
 
 /// A message comes once that many packets have been made, or when there is nothing else to send.
@@ -23,22 +23,68 @@ pub struct Arriving {
     pub packets: u32,
 }
 
-/// Tries every rule of a registry, those of numbers with a few, on messages that are drawn by chance.
+/// Tries a rule whether it keeps a promise; the error says what it did, in words.
+type Check = fn(NicPolicy) -> Result<(), String>;
+
+/// Lists what every rule promises, with the check of each.
+pub const PROMISES: [(&str, Check); 3] = [
+    ("every packet of every message is made once", all_packets_are_made_once),
+    ("the same messages leave in the same order", orders_repeat),
+    ("at least one message is sent at once", something_is_sent),
+];
+
+/// Asks every rule of a registry for all that this module asks, those of numbers with a few.
 ///
 /// # Errors
 /// Fails with the first fault of a rule, in words.
 pub fn hold(rules: &Registry<dyn NicRule>) -> Result<(), String> {
-    for policy in rules.iter().flat_map(NicPolicy::samples) {
-        for seed in 0..TRIALS {
-            let mut random = Random::new(seed);
-            let mut below = |bound: u64| bound.try_into().map_or(0, |bound| random.below(bound));
-            let messages: Vec<_> = (0..seed % 12)
-                .map(|_| Arriving { behind: below(20) as usize, packets: 1 + below(5) as u32 })
-                .collect();
-            every_packet_is_made_once(policy, &messages)?;
+    let mut policies = rules.iter().flat_map(NicPolicy::samples);
+    policies.try_for_each(|policy| PROMISES.iter().try_for_each(|(_, check)| check(policy)))
+}
+
+/// Draws messages by chance.
+fn trials() -> impl Iterator<Item = Vec<Arriving>> {
+    (0..TRIALS).map(|seed| {
+        let mut random = Random::new(seed);
+        let mut below = |bound: u64| bound.try_into().map_or(0, |bound| random.below(bound));
+        let arriving = |_| Arriving { behind: below(20) as usize, packets: 1 + below(5) as u32 };
+        (0..seed % 12).map(arriving).collect()
+    })
+}
+
+/// Checks that every packet is made once, of messages that are drawn by chance.
+///
+/// # Errors
+/// A message that lacks a packet, or has one too many.
+pub fn all_packets_are_made_once(policy: NicPolicy) -> Result<(), String> {
+    trials().try_for_each(|messages| every_packet_is_made_once(policy, &messages).map(drop))
+}
+
+/// Checks that the order of packets is the same each time.
+///
+/// # Errors
+/// Messages that leave in two orders.
+pub fn orders_repeat(policy: NicPolicy) -> Result<(), String> {
+    for messages in trials() {
+        let [first, second] = [0, 1].map(|_| every_packet_is_made_once(policy, &messages));
+        let (first, second) = (first?, second?);
+        if first != second {
+            let name = policy.name();
+            return Err(format!("`{name}` takes packets of messages {first:?}, then {second:?}"));
         }
     }
     Ok(())
+}
+
+/// Checks that an interface sends something as flows.
+///
+/// # Errors
+/// A rule that sends nothing at once.
+pub fn something_is_sent(policy: NicPolicy) -> Result<(), String> {
+    match policy.at_once() {
+        0 => Err(format!("`{}` sends 0 messages at once", policy.name())),
+        _ => Ok(()),
+    }
 }
 
 /// Makes all packets of some messages; returns the message of each packet.

@@ -104,7 +104,13 @@ impl NicPolicy {
     /// A name that no rule has.
     pub fn named(rules: &Registry<dyn NicRule>, name: &str) -> Result<Self, UnknownName> {
         let of_rule = |rule: &'static dyn NicRule| Self::by(rule, rule.name(), name);
-        rules.iter().find_map(of_rule).ok_or_else(|| UnknownName {
+        if let Some(own) = rules.iter().find_map(of_rule) {
+            return Ok(own);
+        }
+        if let Some(found) = rules.find(name) {
+            return found.map(|rule| Self { rule, number: 0 });
+        }
+        Err(UnknownName {
             what: "NIC policy",
             name: shown(name),
             instead: format!("{}there are {}", meant(rules, name), told(rules)),
