@@ -28,7 +28,7 @@ use crate::errors;
 use crate::number;
 use crate::owner::{Owner, microseconds};
 use crate::pattern::Pattern;
-use crate::plugins::{self, PolicyName};
+use crate::plug_in::{self, PolicyName};
 use crate::system::System;
 use crate::table::Table;
 
@@ -48,7 +48,7 @@ fn detached<T: Send>(
         };
         work(&mut Effort::interruptible(&mut go_on))
     });
-    match plugins::take_raised().or(failure) {
+    match crate::raised::take_raised().or(failure) {
         Some(error) => Err(error),
         None => done.map_err(errors::allocation),
     }
@@ -102,7 +102,7 @@ impl Allocator {
         state_file: &str,
         lost: &[i128],
     ) -> PyResult<Self> {
-        let policy = plugins::policy(policy).map_err(errors::allocation_choice)?;
+        let policy = plug_in::policy(policy).map_err(errors::allocation_choice)?;
         let choice = ServerChoice::named(&origin.servers)?;
         let (model, ties) = (BandwidthModel::named(&origin.model)?, Ties::named(&origin.ties)?);
         let regression =

@@ -44,10 +44,12 @@ mod owner;
 mod pattern;
 mod pickle;
 mod plan;
+mod plug_in;
 mod plugins;
 mod power;
 mod program;
 mod program_builder;
+mod raised;
 mod scenario;
 mod schedule;
 mod schedule_source;
@@ -155,11 +157,11 @@ mod _core {
         packing_rate, plan, plan_for_sizes, planning_seconds,
     };
     #[pymodule_export]
+    use crate::plug_in::{plug_in_name, plug_in_named};
+    #[pymodule_export]
     use crate::plugins::contract::broken_promises;
     #[pymodule_export]
-    use crate::plugins::{
-        Machine, Packet, QueuedMessage, Request, Selection, plug_in_name, plug_in_named,
-    };
+    use crate::plugins::{Machine, Packet, QueuedMessage, Request, Selection};
     #[pymodule_export]
     use crate::power::{gpu_energy, observed_heat};
     #[pymodule_export]

@@ -29,7 +29,7 @@ use crate::comparison::refused;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
-use crate::plugins::PolicyName;
+use crate::plug_in::PolicyName;
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};

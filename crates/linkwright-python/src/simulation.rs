@@ -26,7 +26,7 @@ use crate::choices::Choice;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
-use crate::plugins::{self, PolicyName};
+use crate::plug_in::{self, PolicyName};
 use crate::system::System;
 use crate::table::Table;
 use crate::worker;
@@ -490,7 +490,7 @@ pub fn play_jobs(
         },
         attributes: attribute,
     };
-    let policy = plugins::policy(policy.0).map_err(errors::allocation_choice)?;
+    let policy = plug_in::policy(policy.0).map_err(errors::allocation_choice)?;
     let jobs = (jobs, attribute);
     SimulationResult::play(py, system, &choices, policy, jobs, progress.as_ref())
 }

@@ -3,7 +3,7 @@
 use linkwright::scenario::Given;
 use serde::{Deserialize, Serialize};
 
-use crate::plugins::registries;
+use crate::plug_in::registries;
 
 /// A text that a value is read from again.
 #[derive(Clone, Default, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::argument::Argument as _;
 use crate::errors;
-use crate::plugins;
+use crate::plug_in;
 
 /// A table of the arguments; those that are None count as absent.
 pub fn table(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Table> {
@@ -54,7 +54,7 @@ fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value
         return table_at(depth + 1, Some(inner)).map(Value::Table);
     }
     // A class of one's own goes by its name.
-    if let Some(name) = plugins::name_of(argument, &plugins::KINDS)? {
+    if let Some(name) = plug_in::name_of(argument, &plug_in::KINDS)? {
         return Ok(Value::String(name.to_owned()));
     }
     if argument.len().is_err() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use linkwright::engine::{Hook, Progress};
 use pyo3::prelude::*;
 
-use crate::plugins;
+use crate::{plug_in, raised};
 
 /// How long Python waits between two looks at its signals, or two reports.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -48,7 +48,7 @@ pub fn interruptible<T: Send + 'static>(
     // A class of one's own may be asked meanwhile. The thread alone knows its exception.
     let work = Taken::new(move || {
         let done = work();
-        plugins::take_raised().map_or(Ok(done), Err)
+        raised::take_raised().map_or(Ok(done), Err)
     });
     let theirs = work.share();
     let spawned = thread::Builder::new().spawn(move || {
@@ -103,10 +103,10 @@ pub fn watched<T: Send>(
             failure.get_or_insert(error);
         }
     };
-    if plugins::any() {
+    if plug_in::any() {
         let mut hook = |at| look(Some(at));
-        let done = py.detach(|| hooked(run, &mut hook, &stop, plugins::raised));
-        return match plugins::take_raised().or(failure) {
+        let done = py.detach(|| hooked(run, &mut hook, &stop, raised::raised));
+        return match raised::take_raised().or(failure) {
             Some(error) => Err(error),
             None => Ok(done),
         };

@@ -8,10 +8,11 @@ use linkwright::network::routing::{AnyRouting, RoutingKind, contract as routings
 use linkwright::system::Fabric;
 use pyo3::prelude::*;
 
-use super::{KINDS, NIC_ORDER, POLICY, PlugIn, ROUTING, take_raised};
 use crate::argument::given;
 use crate::errors;
 use crate::fabric;
+use crate::plug_in::{KINDS, NIC_ORDER, POLICY, PlugIn, ROUTING, known, name_of};
+use crate::raised::take_raised;
 
 /// Collects what is broken, and which promises and methods that is of.
 #[derive(Default)]
@@ -80,11 +81,11 @@ pub fn broken_promises(
     #[pyo3(from_py_with = given)] plug_in: Bound<'_, PyAny>,
     #[pyo3(from_py_with = given)] fabrics: Vec<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<String>> {
-    let Some(name) = super::name_of(&plug_in, &KINDS)? else {
+    let Some(name) = name_of(&plug_in, &KINDS)? else {
         let wanted = "a class with a method `choose`, `packetised` or `route`";
         return Err(errors::argument(&plug_in, wanted, "plug_in".to_owned()));
     };
-    let found = super::known().into_iter().rev().find(|it| it.name() == name);
+    let found = known().into_iter().rev().find(|it| it.name() == name);
     let Some(found) = found else { return Ok(Vec::new()) };
     let mut broken = Broken::default();
     if plug_in.hasattr(POLICY)? {

@@ -12,9 +12,10 @@ use linkwright::units::Bytes;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::{PlugIn, raise, raised};
 use crate::argument::Argument as _;
 use crate::errors;
+use crate::plug_in::{PlugIn, known};
+use crate::raised::{raise, raised};
 
 /// A message at its network interface, as an order of one's own is told of it.
 #[pyclass(frozen, module = "linkwright.contracts")]
@@ -127,7 +128,7 @@ impl NicRule for PlugIn {
     }
 
     fn scheduler(&self, _: u16) -> Box<dyn NicScheduler> {
-        let this = super::known().into_iter().find(|it| std::ptr::eq(*it, self));
+        let this = known().into_iter().find(|it| std::ptr::eq(*it, self));
         match this.map(Self::order) {
             Some(Ok(order)) => Box::new(order),
             Some(Err(error)) => {

@@ -10,9 +10,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::machine;
-use super::{PlugIn, raise, raised};
 use crate::argument::{Argument as _, Refusal};
 use crate::pattern::Pattern;
+use crate::plug_in::PlugIn;
+use crate::raised::{raise, raised};
 
 /// The most machines that are kept of a policy; a system has fewer kinds of servers.
 const MOST_MACHINES: usize = 16;

@@ -11,10 +11,11 @@ use linkwright::system::fabric::{End, Fabric, NodeId, SwitchId};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::{PlugIn, raise, raised};
 use crate::argument::Argument as _;
 use crate::errors;
 use crate::fabric;
+use crate::plug_in::{PlugIn, known};
+use crate::raised::{raise, raised};
 
 /// A channel has at most this number of virtual channels.
 const MOST_VIRTUAL_CHANNELS: u8 = 32;
@@ -94,7 +95,7 @@ impl PlugIn {
 
 impl RoutingKind for PlugIn {
     fn make(&self, fabric: &Fabric, _: u64) -> Result<Option<AnyRouting>, RoutingError> {
-        let this = super::known().into_iter().find(|it| std::ptr::eq(*it, self));
+        let this = known().into_iter().find(|it| std::ptr::eq(*it, self));
         match this.map(|this| this.static_paths(fabric)) {
             Some(Ok(paths)) => Ok(Some(AnyRouting::of(paths))),
             Some(Err(error)) => {
