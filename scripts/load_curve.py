@@ -173,12 +173,12 @@ def answer(stored: Mapping[str, Any]) -> str:
 
     return (
         f"On a server at load {mean(runs['2018'], 'load'):.2f} jobs end "
-        f"{gain('2018', 'job_time')} sooner under three papers' choices than under the stack of "
-        f"2018. Of that, {100 * less['wait'] / less['job_time']:.0f} % is less waiting: the "
+        f"{gain('2018', 'job_time')} sooner with better choices than with the stack of 2018. "
+        f"Of that, {100 * less['wait'] / less['job_time']:.0f} % is less waiting: the "
         "queue of an almost full server magnifies small gains. The jobs themselves run "
         f"{gain('2018', 'run_time')} shorter, and the server ends {gain('2018', 'throughput')} "
         f"more jobs per hour. Against NCCL 2.18 jobs end {gain('nccl-2.18', 'job_time')} sooner "
-        f"and run {gain('nccl-2.18', 'run_time')} shorter. Against MAPA's `preserve` with "
+        f"and run {gain('nccl-2.18', 'run_time')} shorter. Against the policy `preserve` with "
         f"NCCL 2.18 the figures are {gain('preserve-nccl-2.18', 'job_time')} and "
         f"{gain('preserve-nccl-2.18', 'run_time')}."
     )
