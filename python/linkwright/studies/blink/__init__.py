@@ -24,7 +24,7 @@ from linkwright.studies.study import Study
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
 
-TITLE = "Blink reproduced"
+TITLE = "Trees in place of rings"
 INTRODUCTION = (
     "Blink (Wang et al., MLSys'20) packs spanning trees into the links that a job was given, "
     "where NCCL makes rings, and reports how much faster that is. This study plans the same "

@@ -11,7 +11,7 @@ from linkwright.studies.study import TimedStudy
 
 __all__ = ["INTRODUCTION", "TITLE", "MapaStudy"]
 
-TITLE = "MAPA reproduced"
+TITLE = "GPUs whose links suit a job"
 INTRODUCTION = (
     "MAPA (Ranganath et al., SC'21) gives jobs on a shared server the GPUs whose links suit "
     "them, and reports what that gains. This study plays the paper's experiments on Linkwright's "

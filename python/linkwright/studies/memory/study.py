@@ -18,7 +18,7 @@ from linkwright.studies.tables import Section
 
 __all__ = ["INTRODUCTION", "NEEDS", "TITLE", "MemoryStudy", "sections_of", "study_of"]
 
-TITLE = "Truly shared memory reproduced"
+TITLE = "One memory for all GPUs"
 INTRODUCTION = (
     "Mojumder's dissertation (Boston University) joins several GPUs to one memory behind a "
     "switch, and keeps their caches coherent by leases in logical time, MGCC. This study runs its "

@@ -43,11 +43,6 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
         if (outcome.holds is False or outcome.empty) and statement.why:
             reasons.append(f"- *{statement.says}* {statement.why}")
     held, without = verdicts["yes"], verdicts["empty"]
-    parts = (
-        ["Where ours part or say nothing, and the likely reasons:\n\n" + "\n".join(reasons)]
-        if reasons
-        else []
-    )
     return Section(
         title="The findings",
         text=[
@@ -66,7 +61,6 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
                     f"jobs alone, by their placement. {placed.counts()}",
                 )
             ),
-            *parts,
         ],
         tables=[
             StudyTable(
@@ -81,4 +75,5 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
                 rows=tuple(rows),
             )
         ],
+        reasons=["\n".join(reasons)] if reasons else (),
     )

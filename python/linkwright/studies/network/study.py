@@ -28,7 +28,7 @@ from linkwright.studies.tables import Section
 
 __all__ = ["INTRODUCTION", "TITLE", "NetworkStudy", "coverage", "sections_of"]
 
-TITLE = "The network study reproduced"
+TITLE = "GPUs that share a network interface"
 INTRODUCTION = (
     'Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based HPC '
     'Platforms" (IPCCC 2021), ask what a cluster of 2048 GPUs loses when more of them share a '

@@ -24,7 +24,7 @@ from linkwright.studies.study import Study
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
 
-TITLE = "PCIe scheduling reproduced"
+TITLE = "Small copies first on a PCIe bus"
 INTRODUCTION = (
     "Li et al. (IEEE Computer Architecture Letters, 2019) let two tenants share the PCIe bus of a "
     "server with four GPUs. Each repeats: copy from the host, then execute. In place of serving "

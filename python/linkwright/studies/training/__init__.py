@@ -27,7 +27,7 @@ from linkwright.studies.training.published import epochs as published_epochs
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
 
-TITLE = "Training on several GPUs reproduced"
+TITLE = "Epochs of training"
 INTRODUCTION = (
     "Chapter 2 of Mojumder's dissertation (Boston University) trains networks with MXNet on four "
     "systems of several GPUs, and asks where their time goes. This study plays the same steps, "

@@ -41,7 +41,9 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
         title="What the text says",
         text=[
             f"{holding} of {len(table)} statements hold: a number within a quarter of the "
-            "published one, an order or a limit as it is said. What they part by:",
+            "published one, an order or a limit as it is said.",
+        ],
+        reasons=[
             "**Small kernels.** The MLP computes almost as long on a P100 as on a K20c, since a "
             "kernel's least time is one number for all GPUs; on the real ones it falls with the "
             "clock. For the same reason its computing has not saturated at batch 128.",
