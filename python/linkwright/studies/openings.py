@@ -1,4 +1,4 @@
-"""How each study's page opens: a question, one picture, and one table with published beside ours."""
+"""How each study's page opens: a question, one picture, and one table, published beside ours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Opening:
     figure: str
     table: str
     columns: Sequence[int] = ()
-    keeps: Callable[[Sequence[str]], bool] = lambda cells: True
+    keeps: Callable[[Sequence[str]], bool] = lambda _: True
 
     def of(self, tables: Iterable[StudyTable]) -> StudyTable | None:
         """The rows and columns of the study's table; None where that section was not made."""

@@ -40,7 +40,7 @@ def allocations() -> Section:
                 columns=("GPUs", *MACHINES),
                 rows=tuple(rows),
                 note=(
-                    "Both counts come out. All NVLinks of a DGX-1P are single ones; those of a "
+                    "Both counts come out. All NVLinks of a DGX-1P are single ones. Those of a "
                     "DGX-1V are single or double, so that it has more classes on the same pairs."
                 ),
             )

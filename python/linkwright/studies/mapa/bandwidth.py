@@ -41,7 +41,7 @@ NOTES = {
 SPACED_NOTES = {
     "torus2d-16": (
         "On a machine with room to choose, greedy improves the 75th percentile as the paper "
-        "says; what it says of preserve's tail still does not come out."
+        "says. What it says of preserve's tail still does not come out."
     ),
     "cubemesh-16": (
         "On a machine with room to choose, the paper's main claim comes out by the sound model "

@@ -62,7 +62,7 @@ def _outcome(chosen: Reading) -> str:
     if chosen.by_slope:
         return (
             "Throughput gains in the paper's order, with this seed about as much as published and "
-            "with most others more; the 75th percentile gains more than published, the slowest job "
+            "with most others more. The 75th percentile gains more than published, the slowest job "
             "as much as a class of links or nothing"
         )
     return (
@@ -176,7 +176,7 @@ def _spread_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
 def _throughput(chosen: Reading) -> str:
     if chosen.by_slope:
         return (
-            "gains more than published in the median; the published gains of topology-aware and "
+            "gains more than published in the median. The published gains of topology-aware and "
             "preserve lie within the range of the seeds, and greedy's just below it"
         )
     return "gains about half of what is published"

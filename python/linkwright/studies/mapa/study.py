@@ -17,7 +17,7 @@ INTRODUCTION = (
     "them, and reports what that gains. This study plays the paper's experiments on Linkwright's "
     "model of the same machines and puts each published number beside the reproduced one.",
     "What can be compared is limited by what was published. The job lists, the measured run "
-    "times and the measured bandwidths are not; the figures are box plots without a table, so "
+    "times and the measured bandwidths are not. The figures are box plots without a table, so "
     "that the paper's sentences about them are what is checked. How fast networks compute is "
     "calibrated on the one slope that Fig. 2b's sentence prints, or in another reading on the "
     "paper's run times on good links: ratios between policies are results, and seconds are not. "

@@ -178,7 +178,7 @@ SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
         "",
         _flat,
         both=True,
-        why="atax and bicg have too few groups for more compute units here as there; aes has "
+        why="atax and bicg have too few groups for more compute units here as there. Aes has "
         "enough at its size.",
     ),
     Statement(

@@ -133,7 +133,7 @@ _REREAD = (
     "1,024 rows, where second levels read each line once, mm gains tenfold (section 4.4.1, below)."
 )
 _WHY_TRANSACTIONS = {
-    "aes": "Its blocks are read, written and copied once each here, as relu's; tables and keys, "
+    "aes": "Its blocks are read, written and copied once each here, as relu's. Tables and keys, "
     "which scalar caches read, are few lines. What else there goes to DRAM the text does not say.",
     "atax": "Nearly all remote accesses miss the second level, too; which share hits hangs on the "
     "size.",
@@ -141,7 +141,7 @@ _WHY_TRANSACTIONS = {
     "the text does not say. Pages here are dealt in turn, and three of four reads are remote.",
     "bicg": "As atax.",
     "conv": "Nine reads of a pixel miss an L1 often enough here that remote accesses are as many "
-    "as those of DRAM; a ratio of 4.91 needs L1s that keep nearly all of them.",
+    "as those of DRAM. A ratio of 4.91 needs L1s that keep nearly all of them.",
     "fir": "The output is not copied out: what second levels hold of it at the end never reaches "
     "DRAM. At this size that is a seventh of it; at a quarter of it more than half, and the ratio "
     "would hold.",
@@ -175,7 +175,7 @@ SPEEDUP_STATEMENTS: tuple[Statement, ...] = (
         "",
         _bound,
         why="conv gains by remote lines that it reads again, and Table 3.2 calls it memory-bound, "
-        "too; aes gains by the copies that it no longer needs, most of its time under RDMA. bfs "
+        "too. Aes gains by the copies that it no longer needs, most of its time under RDMA. bfs "
         "and mm read lines again that second levels do not hold at these sizes, under shared "
         "memory too, and the rows of mt meet few banks there (below).",
         size=_sizes,

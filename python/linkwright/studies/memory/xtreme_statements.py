@@ -145,13 +145,13 @@ def _wrong(benchmark: str) -> Statement:
         "",
         check,
         both=True,
-        why="MGCC as printed is not coherent (Coherence, in the concepts); mended it is.",
+        why="MGCC as printed is not coherent (Coherence, in the concepts). Mended it is.",
     )
 
 
 _FIGURES = {"xtreme1": 8, "xtreme2": 9, "xtreme3": 10}
 _STEPS = (
-    "A write ends the leases of what its compute unit has read, 5 after 10 in logical time; how "
+    "A write ends the leases of what its compute unit has read, 5 after 10 in logical time. How "
     "many reads are misses by that, and what each costs, hangs on how many wavefronts a compute "
     "unit has, which the text does not say. Here it is four."
 )

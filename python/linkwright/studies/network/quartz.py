@@ -33,7 +33,7 @@ def quartz(times: Sequence[QuartzTime]) -> Section:
             "packets are routed.",
             "What can: what such mixes take on the model of that very tree, what sharing it costs, "
             "and whether a standard tree would have done. The mixes are the first three of this "
-            "study's that fit the text without AMG and SW4lite; each process has a node, "
+            "study's that fit the text without AMG and SW4lite. Each process has a node, "
             f"computes as on the CPUs of the traces, and repeats its loop for about "
             f"{SPAN * 1e3:g} ms, once at least. Jobs take nodes in their order, as in the text; "
             "or, scattered, by chance. Alone means on the same nodes with nothing else on the "

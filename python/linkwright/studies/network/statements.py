@@ -50,8 +50,8 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
             f"{readings['noticeable']:.0%} or more, none is one of {readings['indifferent']:.0%} "
             f"or less, and best is what is better than any other by {readings['clearly']:.0%} or "
             "more. Of applications as wholes, the median over the sizes counts. Empty is a finding "
-            "on jobs that here send nothing over the network, so that no network could refute it; "
-            "other findings leave such jobs out.",
+            "on jobs that here send nothing over the network, so that no network could refute it. "
+            "Other findings leave such jobs out.",
             f"{held} of {len(rows)} hold, {without} {'is' if without == 1 else 'are'} empty.",
             *(
                 ()

@@ -41,7 +41,7 @@ INTRODUCTION = (
     "Fig. 8, too, the lines of Subcomm3d and the messages of Kripke and Laghos for Table II, and "
     "those of AMG for what Section VI.C says of one GPU per node "
     "([Programs](../concepts/programs.md) names each). What these show of that is a fit, all else "
-    "a result; where it was on the dragonfly, packets could still take detours within groups, "
+    "a result. Where it was on the dragonfly, packets could still take detours within groups, "
     "which they do no more. The paper's sentences are checked as statements. No published number "
     "enters a model.",
     "The mixes are drawn by the paper's rule. Jobs take nodes one after another, a linear mapping, "
@@ -49,7 +49,7 @@ INTRODUCTION = (
     "([What placement decides](#what-placement-decides)). All start at "
     f"once, and each repeats its main loop as often as takes it through about {SPAN * 1e3:g} ms "
     "if it is alone on the fat-tree with one GPU per node, at least once. So at first all jobs "
-    "disturb each other; where a setting slows some jobs more than others, these have the "
+    "disturb each other. Where a setting slows some jobs more than others, these have the "
     "network to themselves at the end. The paper does not say how long its jobs run. Packets "
     "are routed adaptively on the fat-tree and by progressive adaptive routing on the dragonfly, "
     "as in CODES, the paper's simulator: never over a third switch of a group, and by queues that "

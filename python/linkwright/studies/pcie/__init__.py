@@ -46,7 +46,7 @@ INTRODUCTION = (
     "otherwise. Of iterations under way at the end, the parts within the window count.",
     "**How much priority gains hangs on what is shared, which the paper does not say.** Its Fig. "
     "2 has two switches below one root complex. If they share one link of 16 lanes, the tasks ask "
-    "for more of it than it has in more than half of the pairs; if each has its own, for little "
+    "for more of it than it has in more than half of the pairs. If each has its own, for little "
     "more than half. The published gain lies between the two.",
 )
 

@@ -84,7 +84,7 @@ def eight_tasks(shares: Shares, batch: int = BATCH) -> Section:
             "DeepInterest the paper says nothing, so that the share of its time alone that copies "
             "take is fitted to one point, its mean of "
             f"{published()['contention']['din']} %; all else is predicted. Copies go in turn over "
-            "the same bus as above, as flows; who has which GPU and who starts when is drawn, the "
+            "the same bus as above, as flows. Who has which GPU and who starts when is drawn, the "
             "same for each mix. Known error of the flow model: where a mix of the two was played "
             "in packets, too, each task lost the same within one point.",
             _verdict(tasks, found),
@@ -229,7 +229,7 @@ def _every_mix(found: Mapping[Server, Sequence[Mix]]) -> StudyTable:
         rows=tuple(rows),
         formats=("", *(".1%",) * len(heads)),
         note=(
-            "Iterations of DeepInterest are taken to be as long alone as those of ResNet-50; if "
+            "Iterations of DeepInterest are taken to be as long alone as those of ResNet-50. If "
             "they take a tenth of that, and copy for the same share of it, no number moves by more "
             "than 3 percentage points."
         ),

@@ -123,7 +123,7 @@ def statements(found: Found, window: float) -> Section:
         text=[
             "The throughput of a task is its iterations in the window over those of one GPU alone; "
             "of a pair, the sum of both. Means of the 28 pairs, two GPUs a task, each task on both "
-            "switches. Published are numbers where the text has them; it says, too, that large "
+            "switches. Published are numbers where the text has them. It says, too, that large "
             "first is worse than round-robin for both tasks, and QoS better for both.",
             "Small first gains in both readings and more than QoS or as much, and the published "
             "7.6 % lies between them. The large task of a pair loses nothing here. Two GPUs of "
@@ -148,7 +148,7 @@ def statements(found: Found, window: float) -> Section:
                 formats=("", *("+.1%",) * 3),
                 note=(
                     f"In {window * 1e3:g} ms, the GPUs of a pair do {iterations[0]:.1f} and "
-                    f"{iterations[1]:.1f} iterations under round-robin in the mean; the "
+                    f"{iterations[1]:.1f} iterations under round-robin in the mean. The "
                     f"paper has {mean}."
                 ),
             )

@@ -48,7 +48,7 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
             "kernel's least time is one number for all GPUs; on the real ones it falls with the "
             "clock. For the same reason its computing has not saturated at batch 128.",
             "**Copies hide too well.** Here copies go while the backward pass computes, and the "
-            "large networks scale almost linearly; MXNet's engine hides less, so that its 2 GPUs "
+            "large networks scale almost linearly. MXNet's engine hides less, so that its 2 GPUs "
             "stay below 1.8 and NCCL, which hides more, gets ahead. NCCL is called for 16 arrays "
             "at a time, as in MXNet's source, so that LeNet and AlexNet, which have no more, hide "
             "nothing. It still scales far worse there (2.77 on 8 GPUs) than its rings on NVLink do "
@@ -279,7 +279,7 @@ def weights() -> Section:
             "than they have in Table 2.10. A third of that, at four bytes a weight, tells how "
             "large the networks were, which Table 2.7 contradicts: LeNet had 70 and not 0.06 "
             "million weights, since its first fully connected layer sees 53 x 53 points of 50 "
-            "channels of a picture of 224 x 224; ResNet had the 26 million of 50 layers, not 55."
+            "channels of a picture of 224 x 224. ResNet had the 26 million of 50 layers, not 55."
         ],
         tables=[
             StudyTable(

@@ -213,7 +213,7 @@ def today() -> Section:
             f"calibrated, {median(off[OTHER_GPU]):.1%}.",
             "Where a step as users run it takes longer than what the GPU computes, the host is "
             "what limits it. That host was a virtual machine's, which takes 14.5 microseconds to "
-            "launch the shortest kernel and about 30 for each of a network; others take a third "
+            "launch the shortest kernel and about 30 for each of a network. Others take a third "
             "of it, and graphs of kernels next to nothing. It enters no term.",
         ],
         tables=[
