@@ -82,7 +82,7 @@ OPENINGS: Mapping[str, Opening] = {
     "memory": Opening(
         question="How much faster do kernels run if all GPUs share one memory, instead of reading "
         "each other's?",
-        reads="What was published, and the numbers that come out here.",
+        reads="Published numbers, and the numbers that come out here.",
         figure="memory-shared-over-rdma",
         table="What the dissertation says",
         columns=(1, 3, 4, 5),

@@ -30,8 +30,9 @@ def allocations() -> Section:
     return Section(
         title="Unique allocations",
         text=[
-            "A job of three to eight GPUs can get many sets of them, most alike: two are one "
-            "class if the same NVLinks, counted, join them under some numbering. Counted are "
+            "A job of three to eight GPUs can get many sets of them, most alike. Two "
+            "are one class if the same NVLinks, counted, join them under some numbering. Counted "
+            "are "
             "the sets that NVLink joins.",
         ],
         tables=[

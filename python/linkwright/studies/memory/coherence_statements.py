@@ -44,7 +44,7 @@ _RENEWED = (
     "(aes, bfs, conv, fir) pay; those that stream do not."
 )
 _WAITS = (
-    "Here an access waits for the whole of the one before it, each line of which takes its turn. "
+    "Here an access waits for the whole of the one before it, whose lines take their turns. "
     "Wavefronts are few at these sizes, and hide little of it."
 )
 

@@ -57,7 +57,7 @@ def statements(measured: Measured) -> Section:
     readings = published()["readings"]
     count = {column: sum(row[column] == "yes" for row in rows) for column in (5, 7)}
     judged = {column: sum(row[column] in ("yes", "no") for row in rows) for column in (5, 7)}
-    whys = [f"- *{'; '.join(says)}.* {why}" for why, says in reasons.items()]
+    whys = [f"- *{'; '.join(says)}*. {why}" for why, says in reasons.items()]
     return Section(
         title="The statements",
         text=[

@@ -27,16 +27,18 @@ INTRODUCTION = (
     "not coherent ([coherence](../concepts/coherence.md)); numbers are of MGCC mended, and beside "
     "them of MGCC as printed. There bfs reads levels as they were and finds too little; its times "
     "are those of the way that is right.",
-    "What is timed: copies from and to the host and kernels under `rdma` and `hmg`; kernels alone "
-    "under shared memory, which needs no copy. Wavefronts know their kernels' code, as under "
-    "`gpu compare --no-code`: what reading it through caches of instructions adds stands [beside "
+    "Times are those of copies from and to the host and of kernels under `rdma` and `hmg`; "
+    "kernels alone "
+    "under shared memory, which needs no copy. Wavefronts know their kernels' code, as "
+    "under `gpu compare --no-code`. The cost of reading it through caches of instructions stands "
+    "[beside "
     "the model](../concepts/gpu-memory.md#reading-code). No published number enters a model.",
     "Where the text leaves a choice, or has two, this is what was read. Sizes of Xtreme: 384 KB, "
-    "of which one place has 368, of the three vectors together for each GPU. Memory: 8 channels "
+    "and in one place 368, of the three vectors together for each GPU. Memory: 8 channels "
     "of 512 MB a GPU (Table 3.1), where section 1.2.2 has 8 GB; no size here needs either. "
     "Bandwidth of shared memory: 32 GB/s each way for each GPU, 128 for four (section 3.2.1). "
     "Leases: 10 for reads and 5 for writes, which section 4.4.2 has both ways around. Benchmarks: "
-    "the nine of Table 3.2, of which the text says eleven, then nine.",
+    "the nine of Table 3.2; the text says eleven, then nine.",
 )
 
 
@@ -73,8 +75,8 @@ def coverage(runs: Sequence[Run]) -> str:
     """A sentence on how much was run."""
     played = sum(result.instructions for _, result in runs)
     return (
-        f"Here: {len(runs)} runs, {played / 1e6:,.0f} million instructions of wavefronts. What "
-        "was not run is left blank."
+        f"Here: {len(runs)} runs, {played / 1e6:,.0f} million instructions of wavefronts. A "
+        "cell is blank where nothing was run."
     )
 
 

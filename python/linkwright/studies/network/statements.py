@@ -41,7 +41,7 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
         rows.append((statement.source, statement.says, verdict, *under, outcome.measured))
         verdicts[verdict] += 1
         if (outcome.holds is False or outcome.empty) and statement.why:
-            reasons.append(f"- *{statement.says}* {statement.why}")
+            reasons.append(f"- *{statement.says.rstrip('.')}*. {statement.why}")
     held, without = verdicts["yes"], verdicts["empty"]
     return Section(
         title="The findings",

@@ -35,13 +35,15 @@ INTRODUCTION = (
     "node and so a network interface, what bandwidth makes up for it, and in which order an "
     "interface should send. This study plays mixes of jobs on Linkwright's packet model of the "
     "same networks and puts what the paper says beside what comes out.",
-    "What can be compared is limited by what was published. The traces are not, nor the mixes, "
+    "The comparison is limited to published numbers. The traces are unpublished, and so are the "
+    "mixes, "
     "nor message sizes; the figures are charts without tables. So the applications are "
     "skeletons, whose parameters are chosen for the shares of Fig. 4; the sends of Stencil4d for "
     "Fig. 8, too, the lines of Subcomm3d and the messages of Kripke and Laghos for Table II, and "
     "those of AMG for what Section VI.C says of one GPU per node "
-    "([Programs](../concepts/programs.md) names each). What these show of that is a fit, all else "
-    "a result. Where it was on the dragonfly, packets could still take detours within groups, "
+    "([Programs](../concepts/programs.md) names each). Where they show that, it is a fit; all "
+    "else is a result. Where it was on the dragonfly, packets could still take detours within "
+    "groups, "
     "which they do no more. The paper's sentences are checked as statements. No published number "
     "enters a model.",
     "The mixes are drawn by the paper's rule. Jobs take nodes one after another, a linear mapping, "

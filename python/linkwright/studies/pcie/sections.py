@@ -44,9 +44,8 @@ def workloads(window: float) -> Section:
     return Section(
         title="The workloads (Table 1)",
         text=[
-            "On one GPU, with the bus to itself. What an iteration asks of a link is its bytes "
-            "over "
-            "the time that it takes alone, as a share of the 26 GB/s that copies reach."
+            "On one GPU, with the bus to itself. An iteration asks of a link its "
+            "bytes over the time that it takes alone, as a share of the 26 GB/s that copies reach."
         ],
         tables=[
             StudyTable(
@@ -127,8 +126,9 @@ def statements(found: Found, window: float) -> Section:
             "first is worse than round-robin for both tasks, and QoS better for both.",
             "Small first gains in both readings and more than QoS or as much, and the published "
             "7.6 % lies between them. The large task of a pair loses nothing here. Two GPUs of "
-            "one task are served one after the other instead of both at half speed, which is worth "
-            "more to it than the short copies cost. It is an artefact of PCIe 4 with the given "
+            "one task are served one after the other instead of both at half speed. That "
+            "is worth more to it than the short copies cost. It is an artefact of PCIe 4 with "
+            "the given "
             "kernels: over PCIe 3 it does lose (Readings, in the full study). "
             "One thing does not come out. Large first makes only "
             "the small task slower, as its copies wait for those of the large, never the other way "

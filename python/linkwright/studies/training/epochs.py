@@ -155,7 +155,7 @@ def breakdown(found: Found) -> Section:
         text=[
             "Batches of 64 pictures, or 128 sequences, on each GPU. Computing is kernels alone, "
             "on the GPU that has most of them, as a profiler counts them; communication is all "
-            "copies one after another. What remains of the run time is the host.",
+            "copies one after another. The rest of the run time is the host's.",
             "Three readings that the text leaves open follow from the copies between GPUs, whose "
             "number and size are known: the MLP has ten classes here, as MXNet's example has, "
             "and not the 1000 of section 2.3.1. CIFAR-10's pictures are 28 x 28 points, as "

@@ -100,7 +100,7 @@ def overheads() -> Section:
     return Section(
         title="What NCCL costs on one GPU (Table 2.8)",
         text=[
-            "On one GPU NCCL moves nothing, and MXNet does not even call it: its key-value store "
+            "On one GPU NCCL moves nothing, and MXNet does not even call it. Its key-value store "
             "hands a single GPU's gradients on as they are (src/kvstore/kvstore_nccl.h). And yet a "
             "run takes 16 to 32 % longer, at batch 64 no less than at 16. That is no time of "
             "calls, which larger batches would hide, and no work of the links. The text names "
