@@ -29,7 +29,7 @@ MOST = 2_000_000
 
 
 def entries() -> Mapping[Path, str]:
-    """Each part of the gallery, by its picture."""
+    """Reads each part of the gallery, by its picture."""
     _, *parts = re.split(r"^## ", GALLERY.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = {}
     for part in parts:
@@ -76,7 +76,7 @@ def test_each_picture_is_what_its_lines_draw(
 
 @pytest.fixture(scope="module")
 def settings() -> Mapping[str, Any]:
-    """What mkdocs.yml says."""
+    """Reads mkdocs.yml."""
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     found: Mapping[str, Any] = yaml.safe_load(text)
     return found
@@ -90,7 +90,9 @@ def test_a_reader_chooses_the_colours_and_searches_without_a_network(
     assert all("toggle" in each for each in theme["palette"])
     assert theme["font"] is False
     assert "search.suggest" in theme["features"]
-    assert {"search", "offline"} <= {each for each in settings["plugins"] if isinstance(each, str)}
+    # That plugin's pages load a script from elsewhere.
+    assert "search" in settings["plugins"]
+    assert "offline" not in settings["plugins"]
 
 
 def test_the_menu_has_one_entry_for_all_decisions(settings: Mapping[str, Any]) -> None:

@@ -13,10 +13,10 @@ __all__ = ["OPENINGS", "Opening"]
 
 @dataclass(frozen=True)
 class Opening:
-    """What a reader sees first of a study.
+    """Holds the first screen of a study.
 
     Attributes:
-        question: What the study answers, for a reader who knows no paper.
+        question: Its question, for a reader who knows no paper.
         reads: How the table is read.
         figure: The name of one of the study's charts.
         table: How the title of one of the study's tables begins.
@@ -56,8 +56,8 @@ OPENINGS: Mapping[str, Opening] = {
     ),
     "blink": Opening(
         question="How much faster does an all-reduce go over spanning trees than over rings?",
-        reads="Times as fast on the GPUs of a DGX-1, by the library that it is compared with: at "
-        "most, and in the mean of all sets of GPUs. Two prices of PCIe bound the published number.",
+        reads="Times as fast on the GPUs of a DGX-1, at most and in the mean of all sets of GPUs, "
+        "over each other library. Two prices of PCIe bound the published number.",
         figure="blink-all-reduce",
         table="Speed-up of all-reduce",
         columns=(0, 2, 3, 4, 5, 6, 7, 8),

@@ -228,7 +228,8 @@ def finer(counts: Sequence[int]) -> Section:
     return Section(
         title="Finer cells",
         text=[
-            "The interposer is cut into this number of cells each way; all else is the package's own."
+            "The interposer is cut into this number of cells each way; all else is the package's "
+            "own."
         ],
         tables=[
             StudyTable(
