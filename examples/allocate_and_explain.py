@@ -1,6 +1,7 @@
 """Asks which GPUs of an idle DGX-1V a job should get, and why."""
 
-from linkwright import Allocator, Pattern, System, policy_names
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import policy_names
 
 machine = System("dgx1-v100")
 job = Pattern("ring", 5)

@@ -11,7 +11,8 @@ import sys
 
 import pyarrow
 
-from linkwright import Job, System, plan, simulate, workloads
+from linkwright import System, plan
+from linkwright.scenario import Job, play_jobs, workloads
 from linkwright.names import FidelityName, PlannerName, WorkloadName
 
 GPUS = 4
@@ -29,7 +30,7 @@ def communicating(
 ) -> float:
     """How long an iteration is longer than that of a job of one GPU, which reduces nothing."""
     one, all_gpus = (
-        simulate(
+        play_jobs(
             system,
             [Job("alone", workload, gpus, iterations=1)],
             "baseline",

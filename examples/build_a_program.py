@@ -6,11 +6,11 @@ RANKS, LAYERS, ITERATIONS = 4, 6, 10
 BATCH, GRADIENTS, KERNEL = "38 MiB", "40 MiB", "2.5 ms"
 
 
-def training_step(*, overlapped: bool) -> lw.Program:
+def training_step(*, overlapped: bool) -> lw.network.Program:
     """Every rank loads a batch, computes layer by layer, and sums each layer's gradients."""
     # One stream does one thing after another; three do all at once.
     computing, loading, summing = (0, 1, 2) if overlapped else (0, 0, 0)
-    builder = lw.ProgramBuilder(ranks=RANKS, name="three streams" if overlapped else "one stream")
+    builder = lw.network.ProgramBuilder(ranks=RANKS, name="three streams" if overlapped else "one stream")
     with builder.main_loop():
         for rank in range(RANKS):
             builder.copy(rank, "host-to-device", BATCH, stream=loading)
@@ -23,8 +23,8 @@ def training_step(*, overlapped: bool) -> lw.Program:
 server = lw.System("dgx1-v100")
 for overlapped in (False, True):
     program = training_step(overlapped=overlapped)
-    job = lw.ClusterJob(program, iterations=ITERATIONS)
-    run = server.replay([job], collectives={"all_reduce": "planned"}, timeline=1000)
+    job = lw.network.ClusterJob(program, iterations=ITERATIONS)
+    run = server.play([job], collectives={"all_reduce": "planned"}, timeline=1000)
     rank = next(iter(run.ranks()))
     copies = list(run.copies())
     print(f"{program.name}: {run.makespan * 1e3:.1f} ms")

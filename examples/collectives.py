@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy
 
-from linkwright import Schedule, System, plan
+from linkwright import System, plan
+from linkwright.collectives import Schedule
 from linkwright.collective_plot import packed_trees
 from linkwright.plot import save_chart
 

@@ -14,7 +14,7 @@ from statistics import mean
 
 import pyarrow
 
-from linkwright import Scenario, read_scenario
+from linkwright.scenario import Scenario
 from linkwright.names import FidelityName
 from linkwright.runs.server.play import simulated
 
@@ -41,7 +41,7 @@ def main(file: str, count: int, iterations: int) -> None:
     text = (HERE / file).read_text("utf-8")
     seconds, _, _ = tomllib.loads(text)["jobs"]["generate"]["mean_interarrival"].partition(" s")
     between = f"{float(seconds) / ITERATIONS * iterations * 1e6:.0f} us"
-    day = read_scenario(text, file).with_settings(
+    day = Scenario.from_text(text, file).with_settings(
         {
             "jobs.generate.workloads": NETS,
             "jobs.generate.count": count,

@@ -19,7 +19,8 @@ from statistics import median
 
 import pyarrow
 
-from linkwright import Job, System, simulate
+from linkwright import System
+from linkwright.scenario import Job, play_jobs
 from linkwright.names import FidelityName, PlannerName, ServerChoiceName
 
 
@@ -129,7 +130,7 @@ def mix(kind: Kind, seed: int, gpus: int, largest: int) -> list[Job]:
 
 def seconds(where: Where, jobs: list[Job], fidelity: FidelityName) -> list[float]:
     """How long each job runs."""
-    played = simulate(
+    played = play_jobs(
         where.system(),
         jobs,
         "baseline",

@@ -17,7 +17,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from linkwright import ClusterJob, Program, System, applications
+from linkwright import System
+from linkwright.network import ClusterJob, Program, applications
 from linkwright.errors import SimulationError
 
 ITERATIONS = (1, 2, 4, 8)
@@ -76,8 +77,8 @@ def error(system: System, application: str, ranks: int, iterations: int) -> floa
     [speedup] = [speedup for name, _, speedup in applications() if name == application]
     program = Program.skeleton(application, ranks)
     job = ClusterJob(program, iterations=iterations, computation_scale=1 / speedup)
-    packets = system.replay([job], fidelity="packet").makespan
-    return system.replay([job], fidelity="flow").makespan / packets - 1
+    packets = system.play([job], fidelity="packet").makespan
+    return system.play([job], fidelity="flow").makespan / packets - 1
 
 
 def fits(application: str, ranks: int) -> bool:

@@ -14,7 +14,8 @@ from statistics import median
 
 import pyarrow
 
-from linkwright import ClusterJob, ClusterRun, Program, System, applications
+from linkwright import System
+from linkwright.network import ClusterJob, ClusterRun, Program, applications
 from linkwright.names import FidelityName
 
 POLICIES = ("fcfs", "rr")
@@ -37,7 +38,7 @@ def seconds(system: System, job: ClusterJob, fidelity: FidelityName) -> float:
     found = []
     for _ in range(TIMES):
         before = getrusage(RUSAGE_SELF).ru_utime
-        system.replay([job], fidelity=fidelity)
+        system.play([job], fidelity=fidelity)
         found.append(getrusage(RUSAGE_SELF).ru_utime - before)
     return median(found)
 
@@ -52,7 +53,7 @@ def main(kind: str, sizes: list[int], *, timed: bool) -> None:
                 for size in sizes:
                     program = Program.skeleton(application, size)
                     job = ClusterJob(program, iterations=2, computation_scale=1 / speedup)
-                    run = system.replay([job], fidelity="flow", timeline=MESSAGES)
+                    run = system.play([job], fidelity="flow", timeline=MESSAGES)
                     sent, merged = equal(run)
                     told = f"{gpus:2} {nic:5}{application:10}{size:4} ranks: {merged} of {sent}"
                     if timed:

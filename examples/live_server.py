@@ -1,6 +1,7 @@
 """Keeps a server's state over a restart: jobs come and go, and a GPU fails."""
 
-from linkwright import AllocationError, Allocator, Pattern, System
+from linkwright import Allocator, Pattern, System
+from linkwright.errors import AllocationError
 
 machine = System("dgx1-v100")
 server = Allocator(machine, "preserve")

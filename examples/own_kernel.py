@@ -25,7 +25,7 @@ kernel.expect("data", SENT)
 for memory in ("tsm-wt-c-rc", "hmg", "mesi", "rdma", "tsm-wt-nc-rc"):
     try:
         run = System(gpus=2, memory=memory).run(kernel, limit=1e-3)
-    except lw.TimeLimitError as error:
+    except lw.errors.TimeLimitError as error:
         print(f"{memory}: {error.problem}")
         continue
     read = {row["load"]: row["value"] for row in run.loads() if row["lane"] == 63}

@@ -23,7 +23,8 @@ from statistics import median
 
 from accuracy.collectives import Measured, loaded, logs, one_process
 from accuracy.collectives import fitted as fitted_runs
-from linkwright import error_likeness, expect
+from linkwright import expect
+from linkwright.collectives import error_likeness
 from linkwright.errors import LinkwrightError
 from nccl_rows import DECADES, ROOT, Machine, Row, machines, rows_of_tests
 

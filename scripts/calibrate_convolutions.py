@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from linkwright import NeuralNetwork, System
+from linkwright import System
+from linkwright.training import NeuralNetwork
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.published import Benchmark, benchmarks

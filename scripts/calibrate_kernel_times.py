@@ -29,7 +29,7 @@ from scipy.optimize import least_squares
 
 from accuracy.kernels import GENERATIONS, Kernel
 from accuracy.restate.kernels import every_kernel
-from linkwright import kernel_time_terms, kernel_times
+from linkwright.training import kernel_time_terms, kernel_times
 
 ROOT = Path(__file__).resolve().parents[1]
 TERMS = ROOT / "crates/linkwright-training/src/training/kernel_time/kernel_terms.toml"

@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from accuracy.networks import product_network
-from linkwright import NeuralNetwork, System, TrainingStep, gpu_model
+from linkwright import System
+from linkwright.gpu import GpuModel
+from linkwright.training import NeuralNetwork, TrainingStep
 from linkwright.studies.training.terms import changed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -125,7 +127,7 @@ def fit_kernels(text: str) -> str:
     time = {(row["kind"], int(row["rows"])): float(row["microseconds"]) for row in copies}
     least = statistics.median(time for (_, count), time in time.items() if count <= 1 << 14)
     most = max(count for _, count in time)
-    peak = gpu_model(GPU).memory_bandwidth * 1e9
+    peak = GpuModel.find(GPU).memory_bandwidth * 1e9
     reads = {"copy": 2, "add": 2}
     reached = [reads[kind] * 4 * most / (time[kind, most] - least) * 1e6 for kind in reads]
     text = changed(

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from linkwright import TrainingStep
+from linkwright.training import TrainingStep
 from linkwright.studies.training.constants import Constants
 from linkwright.studies.training.halves import is_calibrated
 from linkwright.studies.training.predicted import FIRST, SECOND, Predicted, play, predict, steps_of

@@ -20,14 +20,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from linkwright import share_saved
+from linkwright.scenario import share_saved
 from linkwright.files import sha256
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.intervals import Estimate, estimate
 from linkwright.summaries.measures import gpus_in_order
 from linkwright.summaries.time_parts import time_parts
-from linkwright.sweeps import Sweep, local_processes, run_sweep
+from linkwright.sweeps import Sweep, local_processes, play_sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -68,7 +68,7 @@ CLUSTER_SEEDS = tuple(range(1, 13))
 def play(scenario: str, settings: Mapping[str, object], seed: int) -> Parts:
     """Plays a scenario on a seed and gives the parts of its jobs' time."""
     seeded = {**settings, "seed": seed, "jobs.generate.seed": seed}
-    scenario_file = load_scenario(EXAMPLES / scenario, seeded)
+    scenario_file = read_scenario_file(EXAMPLES / scenario, seeded)
     system, jobs, _ = scenario_file.build()
     of = scenario_file.scenario
     result = simulated(of, system, jobs, of.policies[0])
@@ -85,7 +85,7 @@ def played(
         for seed in seeds
     ]
     files = [EXAMPLES / name for name in dict.fromkeys(scenario for scenario, _ in runs)]
-    found = run_sweep(Sweep(play, each, inputs=files), local_processes(), checkpoint=kept).results
+    found = play_sweep(Sweep(play, each, inputs=files), local_processes(), checkpoint=kept).results
     return [found[at : at + len(seeds)] for at in range(0, len(found), len(seeds))]
 
 

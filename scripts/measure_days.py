@@ -17,7 +17,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from random import Random
 
-from linkwright import Job, System, simulate
+from linkwright import System
+from linkwright.scenario import Job, play_jobs
 from linkwright.names import FidelityName, PlannerName, PolicyName, ServerChoiceName
 from linkwright.summaries.measured_days import HEADER, MeasuredJob
 from linkwright.summaries.policies import job_rows
@@ -120,7 +121,7 @@ def measured(of: Measured, seed: int) -> Iterator[MeasuredJob]:
     jobs = mix(seed, system.gpu_count, of.largest)
     played = [
         job_rows(
-            simulate(
+            play_jobs(
                 system,
                 jobs,
                 policy,

@@ -15,7 +15,8 @@ import json
 import sys
 from pathlib import Path
 
-from linkwright import Worth, compare_scenario
+from linkwright import compare
+from linkwright.scenario import Worth
 from linkwright.files import sha256
 from linkwright.runs.worth.play import play_seed
 
@@ -38,7 +39,7 @@ def first_jobs(path: Path, variant: str, seed: int) -> dict[str, float]:
 def stored(name: str, checkpoints: Path) -> dict[str, object]:
     """What a day comes to, under every variant, on every seed."""
     path = ROOT / "examples" / f"{name}.toml"
-    found = compare_scenario(path, checkpoint=checkpoints / f"{name}.jsonl")
+    found = compare(path, checkpoint=checkpoints / f"{name}.jsonl")
     assert isinstance(found, Worth)
     return {
         "scenario": path.name,

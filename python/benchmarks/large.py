@@ -19,8 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from linkwright import ClusterJob, ProgramBuilder, load_system
-from linkwright.runs.scenarios import load_scenario
+from linkwright.network import ClusterJob, ProgramBuilder, read_system
+from linkwright.runs.scenarios import read_scenario_file
 
 SIZES = {"import": 0, "all-to-all": 4_096, "all-reduce": 131_072, "scenario": 5_000}
 ALGORITHMS = {"all-to-all": ("1 KiB", "blocked"), "all-reduce": ("8 B", "recursive-doubling")}
@@ -45,9 +45,9 @@ def play(collective: str, ranks: int) -> None:
     builder = ProgramBuilder(ranks)
     builder.collective(collective, size)
     servers = -(-ranks // GPUS_PER_SERVER)
-    system = load_system("hgx-h100", servers=servers, network="fat-tree")
+    system = read_system("hgx-h100", servers=servers, network="fat-tree")
     chosen = {collective.replace("-", "_"): algorithm}
-    run = system.replay([ClusterJob(builder.build())], fidelity="flow", collectives=chosen)
+    run = system.play([ClusterJob(builder.build())], fidelity="flow", collectives=chosen)
     assert run.makespan > 0
 
 
@@ -59,7 +59,7 @@ def build(jobs: int) -> None:
         Path(folder, "pair.goal").write_text(PAIR, encoding="utf-8")
         path = Path(folder, "many.toml")
         path.write_text(HEAD + "".join(rows), encoding="utf-8")
-        _, made, _ = load_scenario(path).build()
+        _, made, _ = read_scenario_file(path).build()
     assert len(made) == jobs
 
 

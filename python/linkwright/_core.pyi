@@ -160,9 +160,9 @@ __all__ = [
     "program_speedups",
     "published_effective_bandwidth",
     "random_mixes",
-    "read_jobs",
-    "read_mapping",
-    "read_nccl_graph_file",
+    "jobs_from_text",
+    "mapping_from_text",
+    "nccl_graph_from_text",
     "read_nccl_tests",
     "read_otf2",
     "read_scenario",
@@ -593,7 +593,7 @@ class ClusterJob:
             computation_scale: What times of computation are multiplied by; 0.1 computes ten
                 times as fast.
             priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
-            mapping: A placement, as for `System.replay`, or the GPU of each rank; where absent, what the replay
+            mapping: A placement, as for `System.play`, or the GPU of each rank; where absent, what the replay
                 says.
             deadline: How long each of its host copies may take, as a multiple of its time on an idle
                 bus, where the arbitration of PCIe heeds it; 0.001 to 1000.
@@ -2071,7 +2071,7 @@ class GpuSystem:
         priority: int = 0,
         mapping: str | Sequence[int] | None = None,
     ) -> ClusterJob:
-        """Makes a job of it for `System.replay`, where it runs beside other jobs.
+        """Makes a job of it for `System.play`, where it runs beside other jobs.
 
         The system that plays it has the GPUs and all links; their inside is as here. Messages between GPUs and to
         their host go over that network, which must have packets. It has no data.
@@ -3579,7 +3579,7 @@ class Scenario:
 
     @property
     def play(self) -> dict[str, Any]:
-        """How its programs are played, by the keywords of `System.replay`, as far as it is given.
+        """How its programs are played, by the keywords of `System.play`, as far as it is given.
 
         They are `fidelity`, `protocol`, `collectives` and `seed`.
         """
@@ -3714,7 +3714,7 @@ class Scenario:
             AllocationError: If there is no policy of one of these names.
         """
 
-    def simulate(
+    def play_jobs(
         self,
         system: System,
         jobs: Sequence[Job],
@@ -3729,12 +3729,12 @@ class Scenario:
             system: That of `build`.
             jobs: Those of `build`, or others.
             policy: One of `policy_names`.
-            progress: As for `simulate`.
-            attribute: As for `simulate`.
+            progress: As for `play_jobs`.
+            attribute: As for `play_jobs`.
 
         Raises:
             AllocationError: If a policy or a GPU is unknown.
-            SimulationError: If the scenario is of programs, or as `simulate`.
+            SimulationError: If the scenario is of programs, or as `play_jobs`.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
@@ -4274,7 +4274,7 @@ class SimulationResult:
         null, unless packets are played. There is no row where a formula said how long jobs ran, and nothing was sent.
 
         Args:
-            system: As told to `simulate`.
+            system: As told to `play_jobs`.
 
         Raises:
             SimulationError: If the jobs were played on another system.
@@ -4286,7 +4286,7 @@ class SimulationResult:
         Columns: level, links, mean and most, as `ClusterRun.levels` has them.
 
         Args:
-            system: As told to `simulate`.
+            system: As told to `play_jobs`.
 
         Raises:
             SimulationError: If the jobs were played on another system.
@@ -4299,7 +4299,7 @@ class SimulationResult:
         links would carry this at their full bandwidth, by the fuller way. Loads that are not counted are null.
 
         Args:
-            system: As told to `simulate`.
+            system: As told to `play_jobs`.
 
         Raises:
             SimulationError: If the jobs were played on another system.
@@ -4312,7 +4312,7 @@ class SimulationResult:
         the span in which it would carry this at its full bandwidth.
 
         Args:
-            system: As told to `simulate`.
+            system: As told to `play_jobs`.
 
         Raises:
             SimulationError: If the jobs were played on another system.
@@ -4357,7 +4357,7 @@ class System:
 
         Args:
             server: What its servers are: a name of `preset_names`, or a `System` of one server,
-                which `System.from_text` and `load_system` read. Where they differ, a list of
+                which `System.from_text` and `read_system` read. Where they differ, a list of
                 these, or of pairs with how many there are, as `[("dgx-a100", 2), mine]`. Or GPUs
                 that are all joined to each other, one such node at each port of the network:
                 `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair, and `nics`,
@@ -5951,7 +5951,7 @@ def gpu_litmus_tests() -> Table:
     Columns: name, program (of each wavefront, with `‖` between them), wavefronts, addresses.
     """
 
-def gpu_model(name: str) -> GpuModel:
+def GpuModel.find(name: str) -> GpuModel:
     """The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
 
     Raises:
@@ -6013,7 +6013,7 @@ def profile_sensitivity(system: System, job: Job) -> tuple[float, float, bool]:
         SimulationError: If no formula knows the job, or the server has more GPUs.
     """
 
-def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
+def jobs_from_text(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
     """Reads a job file: CSV with a header.
 
     Args:
@@ -6033,7 +6033,7 @@ def workloads() -> Table:
     """The workloads: name, sensitive, iterations, bytes and compute time per iteration."""
 
 def write_jobs(jobs: Sequence[Job]) -> str:
-    """The jobs as text that `read_jobs` reads back to equal jobs."""
+    """The jobs as text that `jobs_from_text` reads back to equal jobs."""
 
 def kernel_times(
     kernel: KernelName,
@@ -6071,7 +6071,7 @@ def kernel_fields(kernel: KernelName) -> list[str]:
 def kernel_time_terms() -> str:
     """Gives the text of the terms by which kernels alone are timed, each with its source (TOML)."""
 
-def read_mapping(
+def mapping_from_text(
     text: str, ranks: Sequence[int], gpus: int, file: str = "<text>"
 ) -> list[list[int]]:
     """Reads a mapping file: the index of one GPU for each rank, a line each.
@@ -6126,7 +6126,7 @@ def nccl_graph_file(
             servers differ.
     """
 
-def read_nccl_graph_file(text: str, file: str = "<text>") -> tuple[Table, Table]:
+def nccl_graph_from_text(text: str, file: str = "<text>") -> tuple[Table, Table]:
     """Reads a file of rings and trees, one for `NCCL_GRAPH_FILE` or one of `NCCL_GRAPH_DUMP_FILE`.
 
     Args:
@@ -6240,7 +6240,7 @@ def explain_log(
             not fit the system.
     """
 
-def read_nccl_tests(text: str, file: str = "<text>") -> NcclTestsLog:
+def NcclTestsLog.from_text(text: str, file: str = "<text>") -> NcclTestsLog:
     """Reads what nccl-tests printed.
 
     Args:
@@ -6490,7 +6490,7 @@ def read_otf2(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def read_scenario(text: str, file: str = ...) -> Scenario:
+def Scenario.from_text(text: str, file: str = ...) -> Scenario:
     """Reads a scenario's TOML text; reading the files it names is left to the caller.
 
     Raises:
@@ -6504,7 +6504,7 @@ def settings() -> list[Setting]:
 def planner_names() -> list[PlannerName]:
     """The names of what plans the collectives of jobs that are played."""
 
-def simulate(
+def play_jobs(
     system: System,
     jobs: Sequence[Job],
     policy: PolicyName = "preserve",

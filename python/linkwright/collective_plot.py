@@ -12,7 +12,8 @@ from typing import Any
 
 import altair as alt
 
-from linkwright import Schedule, System, Tree
+from linkwright import System
+from linkwright.collectives import Schedule, Tree
 from linkwright.plot import (
     BLUE,
     GREY,

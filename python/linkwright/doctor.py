@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from linkwright import Evidence, System, load_system
+from linkwright import System
+from linkwright.collectives import Evidence
+from linkwright.network import read_system
 from linkwright.errors import FileError, LinkwrightError, MachineError, printable
 from linkwright.files import PathOrName, is_read_once, path_of, read_bytes
 from linkwright.names import CollectiveName
@@ -148,7 +150,7 @@ class Question:
     Attributes:
         machine: The server or the system. If absent, the files tell it.
         servers: How many servers there are. If absent, the run's hosts are counted.
-        network: The network that joins them, as `load_system` takes it.
+        network: The network that joins them, as `read_system` takes it.
         gpus: The job's GPUs by their ids. If absent, they are the run's.
         collective: The one that ran. If absent, it is the log's own test.
         without: Parts that are known to be down. `System.without` takes the same.
@@ -212,7 +214,7 @@ class LogFiles:
             if name in self._texts:
                 return System.from_text(self._texts[name], name)
             # A preset comes before a file of its name, and this is a file.
-            return load_system(Path(self._paths[name]).resolve())
+            return read_system(Path(self._paths[name]).resolve())
         return None
 
     def diagnose(self, question: Question | None = None) -> list[Diagnosed]:
@@ -335,7 +337,7 @@ def _none(
 def _without_run(files: LogFiles, question: Question) -> Diagnosed:
     """Judges files that hold no run: a topology, or matrices of pairs, alone."""
     named = question.machine
-    machine = files.machine() if named is None else load_system(named)
+    machine = files.machine() if named is None else read_system(named)
     narrow = [] if machine is None else json.loads(Evidence.narrow_links(machine))
     causes = [_cause(cause) for cause in narrow] + _slow_pairs(files, machine)
     name = None if machine is None else machine.name
@@ -366,7 +368,7 @@ def _system(
         notes.append(f"The machine is taken to be {server}, by its GPUs ({hints['gpu']}).")
     if server is None:
         return None, notes
-    named = load_system(server)
+    named = read_system(server)
     servers = question.servers or max(len(hints["of_hosts"]), 1)
     if named.server_count > 1 or (servers == 1 and question.network is None):
         return named, notes
@@ -374,7 +376,7 @@ def _system(
     if network is None and hints["speed"] is not None:
         network = f"{hints['speed'] / 1000:g}Gb/s"
         notes.append(f"The network is taken to be one switch at {network}, as the log says.")
-    return load_system(named, servers, network=network), notes
+    return read_system(named, servers, network=network), notes
 
 
 def _gpus(system: System, hints: dict[str, Any]) -> list[int]:

@@ -9,12 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from linkwright import KernelRatios, KernelTrace, System, expect
+from linkwright import System, expect
+from linkwright.training import KernelRatios, KernelTrace
 from linkwright.arguments import path_or_name
 from linkwright.errors import FileError, LinkwrightError, brief, printable
 from linkwright.files import PathOrName, existing, path_of, portable_name
 
-__all__ = ["BYTES", "MeasuredKernels", "is_trace", "load_trace", "name_of", "trace_or_path"]
+__all__ = ["BYTES", "MeasuredKernels", "is_trace", "read_kernel_trace", "name_of", "trace_or_path"]
 
 # The letters and figures by which a data centre's GPUs are told apart, as in `NVIDIA H100 80GB`.
 MODEL = re.compile(r"\b[A-Z]+[0-9]+[A-Z]*\b")
@@ -72,7 +73,7 @@ def trace_or_path(argument: str, value: object) -> KernelTrace | PathOrName:
     return value if isinstance(value, KernelTrace) else path_or_name(argument, value)
 
 
-def load_trace(path: PathOrName) -> KernelTrace:
+def read_kernel_trace(path: PathOrName) -> KernelTrace:
     """Reads a trace of PyTorch's profiler, gzipped or not.
 
     Raises:

@@ -6,16 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, cast
 
-from linkwright import (
-    Fabric,
-    KernelTrace,
-    LayoutSearch,
-    Model,
-    ModelTraining,
-    System,
-    __version__,
-    models,
-)
+from linkwright import System, __version__
+from linkwright.network import Fabric
+from linkwright.training import KernelTrace, LayoutSearch, Model, ModelTraining, models
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -42,10 +35,10 @@ from linkwright.runs.models.checkpoints import checkpoints_of
 from linkwright.runs.models.run import ModelRun
 from linkwright.runs.models.search import SearchedLayouts, best_layouts
 from linkwright.runs.models.step import ModelStep, play_layout
-from linkwright.systems import load_system, network_of, server_of, with_gpus
+from linkwright.systems import read_system, network_of, server_of, with_gpus
 from linkwright.traced_training import AUTO, TracedTraining, batches_of, check_unmeasured
 
-__all__ = ["is_model", "load_model", "train_model"]
+__all__ = ["is_model", "find_model", "train_model"]
 
 # How often times of kernels are drawn where nobody says.
 SEEDS = 20
@@ -62,7 +55,7 @@ def is_model(name_or_path: object) -> bool:
     return name.endswith(".json") or is_public_model(name)
 
 
-def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
+def find_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     """Gives a model by its name, or from a Hugging Face configuration; with the text of the file.
 
     Raises:
@@ -72,10 +65,10 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     try:
         return Model.find(printable(str(name_or_path))), None
     except SimulationError as error:
-        path = existing("model", name_or_path, "Model.from_json")
+        path = existing("model", name_or_path, "Model.from_text")
         if path is not None:
             text_of = read_text(path)
-            return Model.from_json(text_of, printable(str(path))), text_of
+            return Model.from_text(text_of, printable(str(path))), text_of
         if str(name_or_path).endswith(".json"):
             problem = f"there is no file `{brief(str(name_or_path))}`"
             raise FileError(problem, "name one, or a model") from error
@@ -185,7 +178,7 @@ def train_model(
 
         servers: How many of the machine there are; as many as the layout needs where absent.
 
-        fabric: What joins the servers, as `network` of `load_system`; a fat-tree where absent.
+        fabric: What joins the servers, as `network` of `read_system`; a fat-tree where absent.
 
         gpus: How many, from the lowest ids, or which; those of the layout where absent.
 
@@ -300,13 +293,13 @@ def train_model(
     own: str | None = None
     what = model
     if not isinstance(model, Model):
-        model, own = load_model(model)
+        model, own = find_model(model)
     if tokens is not None:
         model = model.with_tokens(tokens)
     wanted = len(gpus) if isinstance(gpus, Sequence) else gpus
     needed = wanted if layout in (None, AUTO) else ModelTraining.counts(layout)[0]
     if not isinstance(machine, System) or servers is not None or fabric is not None:
-        machine = load_system(machine, servers, network=fabric, gpus=wanted or needed)
+        machine = read_system(machine, servers, network=fabric, gpus=wanted or needed)
     system, changes = with_gpus(
         machine,
         gpu=gpu,

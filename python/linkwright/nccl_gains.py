@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from linkwright import System, expect, names, nccl_choice_ranges, time_errors
+from linkwright import System, expect, names
+from linkwright.collectives import nccl_choice_ranges, time_errors
 from linkwright.nccl_tuner import LARGEST
 
 __all__ = ["FOR_ANY_NUMBERS", "Cell", "ChosenRange", "Gain", "chosen_ranges", "gains_on"]

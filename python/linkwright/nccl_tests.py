@@ -8,18 +8,16 @@ from math import isnan
 from statistics import median
 from typing import TypedDict, Unpack
 
-from linkwright import (
-    CollectiveError,
+from linkwright import System, expect
+from linkwright.collectives import (
     NcclTestsLog,
-    System,
     calibrate,
     collective_names,
-    expect,
     explain_log,
     nccl_release,
-    read_nccl_tests,
     time_errors,
 )
+from linkwright.errors import CollectiveError
 from linkwright.errors import printable
 from linkwright.files import PathOrName, path_of, read_text
 from linkwright.names import (
@@ -42,7 +40,7 @@ __all__ = [
     "calibrate_log",
     "collective_of",
     "compare_log",
-    "load_log",
+    "read_nccl_log",
     "version_of",
 ]
 
@@ -130,7 +128,7 @@ class LogComparison:
     findings: Sequence[LogFinding] = ()
 
 
-def load_log(path: PathOrName) -> NcclTestsLog:
+def read_nccl_log(path: PathOrName) -> NcclTestsLog:
     """The log in a file.
 
     Raises:
@@ -138,7 +136,7 @@ def load_log(path: PathOrName) -> NcclTestsLog:
         InputError: If it is no log of nccl-tests, with the line.
     """
     path = path_of("path", path, "read_nccl_tests")
-    return read_nccl_tests(read_text(path), printable(str(path)))
+    return NcclTestsLog.from_text(read_text(path), printable(str(path)))
 
 
 def collective_of(log: NcclTestsLog) -> CollectiveName | None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from linkwright.errors import CollectiveError
 from linkwright.files import PathOrName, path_of, read_bytes
 
-__all__ = ["LARGEST", "TunerAnswer", "TunerFile", "TunerRow", "load_tuner", "read_tuner"]
+__all__ = ["LARGEST", "TunerAnswer", "TunerFile", "TunerRow", "read_tuner", "read_tuner"]
 
 # The plugin's names; it takes an unknown one for the last.
 COLLECTIVES = {
@@ -156,16 +156,16 @@ class TunerFile:
         return TunerAnswer(None, 1)
 
 
-def load_tuner(path: PathOrName) -> TunerFile:
+def read_tuner(path: PathOrName) -> TunerFile:
     """Reads a tuner's file as NCCL's example plugin does.
 
     Raises:
         FileError: If the file cannot be read.
     """
-    return read_tuner(read_bytes(path_of("path", path, "load_tuner"), LARGEST_FILE))
+    return TunerFile.from_text(read_bytes(path_of("path", path, "read_tuner"), LARGEST_FILE))
 
 
-def read_tuner(text: str | bytes) -> TunerFile:
+def TunerFile.from_text(text: str | bytes) -> TunerFile:
     """Reads a tuner's file as NCCL's example plugin does: it refuses nothing.
 
     The notes say what it passes over or takes for something else, with the line.

@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linkwright import CollectiveError, System, names, nccl_release
+from linkwright import System, names
+from linkwright.collectives import nccl_release
+from linkwright.errors import CollectiveError
 from linkwright.nccl_gains import (
     FOR_ANY_NUMBERS,
     Cell,

@@ -6,7 +6,8 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwright import Program, applications, choice_names, read_otf2
+from linkwright.network import Program, applications, read_otf2
+from linkwright.scenario import choice_names
 from linkwright.arguments import taking, whole
 from linkwright.errors import (
     ApplicationError,
@@ -27,9 +28,9 @@ from linkwright.files import (
 
 __all__ = [
     "MAPPINGS",
-    "load_program",
-    "mapping_text",
     "read_program",
+    "mapping_text",
+    "read_program_with_notes",
     "refuse_other_formats",
     "trace_of",
     "with_notes",
@@ -46,7 +47,7 @@ GZIP = b"\x1f\x8b"
 
 @taking(ranks=whole)
 @reading_once()
-def load_program(
+def read_program(
     name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
 ) -> Program:
     """What the ranks of a job do: an application's skeleton, or a recorded trace.
@@ -64,10 +65,10 @@ def load_program(
             nothing that can be played again.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    return read_program(name_or_path, ranks=ranks, **parameters)[0]
+    return read_program_with_notes(name_or_path, ranks=ranks, **parameters)[0]
 
 
-def read_program(
+def read_program_with_notes(
     name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
 ) -> tuple[Program, list[str]]:
     """The same, and notes: what was left out of a trace or could not be told, each a sentence."""
@@ -184,7 +185,7 @@ def mapping_text(mapping: PathOrName) -> str:
     Raises:
         FileError: If there is no such file.
     """
-    if existing("mapping", mapping, "read_mapping") is None:
+    if existing("mapping", mapping, "mapping_from_text") is None:
         known = f"the mappings are {', '.join(MAPPINGS)}"
         raise neither("a mapping", str(mapping), MAPPINGS, known)
     return read_text(mapping)

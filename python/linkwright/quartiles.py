@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from linkwright import five_number_summary
+from linkwright.scenario import five_number_summary
 
 __all__ = ["Quartiles"]
 

@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from linkwright import (
-    Model,
-    NeuralNetwork,
-    System,
-    TrainingStep,
-    __version__,
-    choice_names,
-    neural_networks,
-    planner_names,
-)
+from linkwright import System, __version__
+from linkwright.collectives import planner_names
+from linkwright.scenario import choice_names
+from linkwright.training import Model, NeuralNetwork, TrainingStep, neural_networks
 from linkwright.errors import FileError, SimulationError, brief, did_you_mean, neither, printable
 from linkwright.files import PathOrName, existing, read_text, sha256
 
@@ -30,7 +24,7 @@ __all__ = [
     "Recipe",
     "communications",
     "is_public_model",
-    "load_network",
+    "read_network",
     "way_of",
 ]
 
@@ -154,7 +148,7 @@ class Recipe:
         return {"shared_memory": self.shared_memory, "shared_bandwidth": self.shared_bandwidth}
 
 
-def load_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
+def read_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
     """A network by its name, or one's own from a file; with the text of the file.
 
     Raises:
@@ -164,10 +158,10 @@ def load_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
     try:
         return NeuralNetwork.find(printable(str(name_or_path))), None
     except SimulationError as error:
-        path = existing("network", name_or_path, "NeuralNetwork.from_toml")
+        path = existing("network", name_or_path, "NeuralNetwork.from_text")
         if path is not None:
             text = read_text(path)
-            return NeuralNetwork.from_toml(text, printable(str(path))), text
+            return NeuralNetwork.from_text(text, printable(str(path))), text
         if is_public_model(str(name_or_path)):
             problem = f"`{brief(str(name_or_path))}` is a language model"
             raise FileError(problem, "train it with `train_model`") from error

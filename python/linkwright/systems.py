@@ -8,15 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwright import (
-    Fabric,
-    Floorplan,
-    System,
-    fabric_names,
-    import_format_names,
-    preset_names,
-    system_files,
-)
+from linkwright import System
+from linkwright.gpu import Floorplan
+from linkwright.network import Fabric, fabric_names, import_format_names, preset_names, system_files
 from linkwright.arguments import several, taking, text, whole
 from linkwright.errors import (
     ArgumentError,
@@ -32,10 +26,10 @@ from linkwright.files import PathOrName, existing, path_of, read_text, sha256
 __all__ = [
     "fat_tree_for",
     "is_network",
-    "load_fabric",
-    "load_floorplan",
-    "load_server",
-    "load_system",
+    "read_fabric",
+    "read_floorplan",
+    "read_server",
+    "read_system",
     "network_keys",
     "network_of",
     "server_of",
@@ -58,7 +52,7 @@ GRAPH = re.compile(r"(strict|graph|digraph)\b", re.IGNORECASE)
 
 
 def server_of(argument: str, value: object) -> Any:
-    """Reads the server of `load_system`, whose own error names a fault within.
+    """Reads the server of `read_system`, whose own error names a fault within.
 
     Raises:
         ArgumentError: If it is nothing of the kind.
@@ -70,7 +64,7 @@ def server_of(argument: str, value: object) -> Any:
 
 
 def network_of(argument: str, value: object) -> Any:
-    """Reads the network of `load_system`.
+    """Reads the network of `read_system`.
 
     Raises:
         ArgumentError: If it is nothing of the kind.
@@ -92,7 +86,7 @@ def network_of(argument: str, value: object) -> Any:
     pcie=text,
     xgmi_links=whole,
 )
-def load_system(
+def read_system(
     server: Server | Sequence[Server | tuple[Server, int]] | Mapping[str, object] | None = None,
     servers: int | None = None,
     *,
@@ -235,10 +229,10 @@ def _load_server(name_or_path: PathOrName, options: Mapping[str, Any]) -> System
         if str(name_or_path).lower().startswith("tpu"):
             raise FileError(f"`{brief(str(name_or_path))}`: TPUs are not represented", known)
         raise neither("a preset", str(name_or_path), presets, known, most=2)
-    return load_server(path, **options)
+    return read_server(path, **options)
 
 
-def load_server(path: Path, **options: Any) -> System:
+def read_server(path: Path, **options: Any) -> System:
     """The server in a file, named after the file where its text has no name; or a system."""
     text = read_text(path)
     file = printable(str(path))
@@ -289,7 +283,7 @@ def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[
 
 
 @taking(ports=whole)
-def load_fabric(
+def read_fabric(
     kind_or_path: PathOrName, *, ports: int | None = None, **parameters: object
 ) -> Fabric:
     """A network of a kind, or that in a file.
@@ -322,7 +316,7 @@ def load_fabric(
     return Fabric.from_text(read_text(path), printable(str(path)))
 
 
-def load_floorplan(path: PathOrName) -> Floorplan:
+def read_floorplan(path: PathOrName) -> Floorplan:
     """A package's floorplan from its file.
 
     Args:
@@ -332,8 +326,8 @@ def load_floorplan(path: PathOrName) -> Floorplan:
         FileError: If there is no such file, or it cannot be read.
         InputError: If it is no floorplan, with the place.
     """
-    path = path_of("path", path, "Floorplan.from_toml")
-    return Floorplan.from_toml(read_text(path), printable(str(path)))
+    path = path_of("path", path, "Floorplan.from_text")
+    return Floorplan.from_text(read_text(path), printable(str(path)))
 
 
 def system_words(system: System) -> str:

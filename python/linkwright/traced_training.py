@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from linkwright import KernelTrace, Model, ModelTraining, System
+from linkwright import System
+from linkwright.training import KernelTrace, Model, ModelTraining
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
-from linkwright.kernel_traces import MeasuredKernels, load_trace, name_of
+from linkwright.kernel_traces import MeasuredKernels, read_kernel_trace, name_of
 
 __all__ = ["AUTO", "TracedTraining", "batches_of", "check_unmeasured"]
 
@@ -65,7 +66,7 @@ class TracedTraining:
             **settings,
         )
         measured = self.measured
-        trace = measured if isinstance(measured, KernelTrace) else load_trace(measured)
+        trace = measured if isinstance(measured, KernelTrace) else read_kernel_trace(measured)
         ratios = training.ratios(trace, system, context=cast("Any", context))
         said = {"layout": training.layout, "batch": batch, "micro_batch": micro_batch}
         return MeasuredKernels(trace, name_of(measured), ratios, said, system)

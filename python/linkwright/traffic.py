@@ -6,7 +6,7 @@ from collections import Counter
 
 import pyarrow
 
-from linkwright import Schedule
+from linkwright.collectives import Schedule
 
 __all__ = ["EdgeTraffic", "traffic_of_schedule"]
 

@@ -16,14 +16,15 @@ from typing import Any
 import pytest
 
 import linkwright as lw
-from linkwright import ArgumentError, LinkwrightError
+from linkwright import LinkwrightError
+from linkwright.errors import ArgumentError
 
 DGX1 = lw.System("dgx1-v100")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PROGRAM = lw.Program.skeleton("kripke", 2)
+PROGRAM = lw.network.Program.skeleton("kripke", 2)
 PLAN = lw.plan(DGX1, [0, 1, 2, 3], "all-reduce")
 MIX = EXAMPLES / "dgx1-v100-mix.toml"
-TRACE = lw.KernelTrace.read(str(EXAMPLES / "traces" / "llama-3.2-1b-step.json"))
+TRACE = lw.training.KernelTrace.read(str(EXAMPLES / "traces" / "llama-3.2-1b-step.json"))
 LOG = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
 
 
@@ -31,55 +32,55 @@ def an_allocator() -> lw.Allocator:
     return lw.Allocator(DGX1)
 
 
-def some_evidence() -> lw.Evidence:
-    evidence = lw.Evidence()
+def some_evidence() -> lw.collectives.Evidence:
+    evidence = lw.collectives.Evidence()
     evidence.read_text(LOG.read_text(), LOG.name)
     return evidence
 
 
-def a_builder() -> lw.ProgramBuilder:
-    return lw.ProgramBuilder(2)
+def a_builder() -> lw.network.ProgramBuilder:
+    return lw.network.ProgramBuilder(2)
 
 
-def a_kernel() -> lw.GpuKernel:
-    kernel = lw.GpuKernel()
+def a_kernel() -> lw.gpu.GpuKernel:
+    kernel = lw.gpu.GpuKernel()
     kernel.buffer("a", 256)
     kernel.launch("l")
     return kernel
 
 
-def one_gpu() -> lw.ModelTraining:
+def one_gpu() -> lw.training.ModelTraining:
     """Gives a model on one GPU."""
-    return lw.ModelTraining(lw.Model.find("llama-3.1-8b"), "dp=1", batch=1)
+    return lw.training.ModelTraining(lw.training.Model.find("llama-3.1-8b"), "dp=1", batch=1)
 
 
 # An object of each class whose methods are called.
 OBJECTS: dict[str, Callable[[], Any]] = {
     "Allocator": an_allocator,
-    "ClusterJob": lambda: lw.ClusterJob(PROGRAM),
-    "Fabric": lambda: lw.Fabric("fat-tree"),
-    "Floorplan": lambda: lw.load_floorplan(EXAMPLES / "mgpu-tsm-package.toml"),
+    "ClusterJob": lambda: lw.network.ClusterJob(PROGRAM),
+    "Fabric": lambda: lw.network.Fabric("fat-tree"),
+    "Floorplan": lambda: lw.gpu.read_floorplan(EXAMPLES / "mgpu-tsm-package.toml"),
     "GpuKernel": a_kernel,
     "GpuSystem": lw.GpuSystem,
-    "Job": lambda: lw.Job("a", "gmm", 1),
+    "Job": lambda: lw.scenario.Job("a", "gmm", 1),
     "KernelTrace": lambda: TRACE,
-    "LayoutSearch": lambda: lw.LayoutSearch(one_gpu(), lw.System("hgx-h100"), [0]),
-    "LayoutStep": lambda: lw.LayoutStep(one_gpu(), lw.System("hgx-h100"), [0]),
-    "Model": lambda: lw.Model.find("llama-3.1-8b"),
+    "LayoutSearch": lambda: lw.training.LayoutSearch(one_gpu(), lw.System("hgx-h100"), [0]),
+    "LayoutStep": lambda: lw.training.LayoutStep(one_gpu(), lw.System("hgx-h100"), [0]),
+    "Model": lambda: lw.training.Model.find("llama-3.1-8b"),
     "ModelTraining": one_gpu,
     "Evidence": some_evidence,
-    "NcclTestsLog": lambda: lw.read_nccl_tests(LOG.read_text()),
-    "NeuralNetwork": lambda: lw.NeuralNetwork.find("lenet"),
-    "Owner": lambda: lw.Owner(1, "h", 1.0),
+    "NcclTestsLog": lambda: lw.collectives.NcclTestsLog.from_text(LOG.read_text()),
+    "NeuralNetwork": lambda: lw.training.NeuralNetwork.find("lenet"),
+    "Owner": lambda: lw.allocation.Owner(1, "h", 1.0),
     "Pattern": lambda: lw.Pattern("ring", 2),
     "Program": lambda: PROGRAM,
     "ProgramBuilder": a_builder,
-    "Scenario": lambda: lw.read_scenario(MIX.read_text()),
+    "Scenario": lambda: lw.scenario.Scenario.from_text(MIX.read_text()),
     "Schedule": lambda: PLAN,
-    "SimulationResult": lambda: lw.simulate(DGX1, [lw.Job("a", "gmm", 1)]),
+    "SimulationResult": lambda: lw.scenario.play_jobs(DGX1, [lw.scenario.Job("a", "gmm", 1)]),
     "System": lambda: DGX1,
-    "ThermalMap": lambda: lw.load_floorplan(EXAMPLES / "mgpu-tsm-package.toml").solve(4),
-    "TrainingStep": lambda: lw.TrainingStep(lw.NeuralNetwork.find("lenet"), DGX1, [0], batch=64),
+    "ThermalMap": lambda: lw.gpu.read_floorplan(EXAMPLES / "mgpu-tsm-package.toml").solve(4),
+    "TrainingStep": lambda: lw.training.TrainingStep(lw.training.NeuralNetwork.find("lenet"), DGX1, [0], batch=64),
 }
 # Values that are given besides, by the parameter's name: of a function, or of any.
 GIVEN: dict[str, Any] = {
@@ -166,10 +167,10 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "NcclTestsLog.check": {"gpus": 2},
     "bus_factor": {"gpus": 2},
     "kernel_times": {"gpu": "h100"},
-    "read_mapping": {"ranks": [1], "gpus": 1},
+    "mapping_from_text": {"ranks": [1], "gpus": 1},
     "GpuSystem": {"gpus": 1},
     "GpuSystem.shared_time": {"read": 64, "written": 64},
-    "TrainingStep": {"network": lw.NeuralNetwork.find("lenet"), "gpus": [0]},
+    "TrainingStep": {"network": lw.training.NeuralNetwork.find("lenet"), "gpus": [0]},
     "ModelTraining.ratios": {"trace": TRACE, "system": lw.System("hgx-h100")},
     "LayoutSearch": {"training": one_gpu(), "system": lw.System("hgx-h100"), "gpus": [0]},
     "LayoutSearch.closest": {"count": 1},
@@ -181,17 +182,17 @@ OF_ONE: dict[str, dict[str, Any]] = {
     },
     "ModelTraining.flags": {"framework": "megatron"},
     "LayoutStep": {"training": one_gpu(), "system": lw.System("hgx-h100"), "gpus": [0]},
-    "ModelTraining": {"model": lw.Model.find("llama-3.1-8b"), "layout": "dp=1", "batch": 1},
+    "ModelTraining": {"model": lw.training.Model.find("llama-3.1-8b"), "layout": "dp=1", "batch": 1},
     "Model.find": {"name": "llama-3.1-8b"},
     "ProgramBuilder.communicator": {"ranks": [0]},
     "ProgramBuilder.collective": {"kind": "barrier"},
     "ProgramBuilder.wait": {"after": []},
     "ProgramBuilder.reduce": {},
     "NeuralNetwork.find": {"name": "lenet"},
-    "calibrate": {"log": lw.read_nccl_tests(LOG.read_text())},
-    "explain_log": {"log": lw.read_nccl_tests(LOG.read_text())},
-    "load_program": {"ranks": 2},
-    "replay_trace": {"ranks": 2},
+    "calibrate": {"log": lw.collectives.NcclTestsLog.from_text(LOG.read_text())},
+    "explain_log": {"log": lw.collectives.NcclTestsLog.from_text(LOG.read_text())},
+    "read_program": {"ranks": 2},
+    "play_trace": {"ranks": 2},
     "gpu_model": {"name": "v100-sxm2-16gb"},
     "gpu_litmus": {"system": lw.GpuSystem()},
     "write_run": {"run": None},

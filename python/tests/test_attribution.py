@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from commands import linkwright
 
-from linkwright import run_scenario, write_run
+from linkwright.scenario import play_mix, write_run
 from linkwright.errors import SimulationError
 from linkwright.plots.fabric import fabric_map
-from linkwright.runs.cluster.play import replay_scenario
-from linkwright.runs.comparison import compare_scenario
+from linkwright.runs.cluster.play import play_programs
+from linkwright.runs.comparison import compare
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.specification import chart_specification
 from linkwright.summaries.attribution import PARTS, attribution_rows, gains, slowdown_parts
@@ -66,11 +66,11 @@ def test_parts_multiply_and_stand_in_tables_json_and_report(tmp_path: Path) -> N
     for words in ("Who suffered", "Slowdown by cause", "Slowdown by size", "suffered most under"):
         assert words in page
     # Nobody plays jobs alone where nobody asks.
-    assert attribution_rows(run_scenario(scenario).results[0]) == []
+    assert attribution_rows(play_mix(scenario).results[0]) == []
 
 
 def test_a_comparison_tells_where_gains_come_from(tmp_path: Path) -> None:
-    run = compare_scenario(written(tmp_path), attribute=True)
+    run = compare(written(tmp_path), attribute=True)
     assert isinstance(run, ScenarioRun)
     told = [parts for result in run.results if (parts := slowdown_parts(result)) is not None]
     reference, other = gains(told, "as-written")
@@ -80,7 +80,7 @@ def test_a_comparison_tells_where_gains_come_from(tmp_path: Path) -> None:
     assert product == pytest.approx(told[0].slowdown / told[1].slowdown, rel=1e-9)
     assert "Where the gain over as-written comes from" in [sheet.title for sheet in run.sheets()]
     with pytest.raises(SimulationError, match="of one seed"):
-        compare_scenario(written(tmp_path), attribute=True, seeds=2)
+        compare(written(tmp_path), attribute=True, seeds=2)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_interfaces_leaves_and_spines_pass_on_what_they_get(
     text = text.replace('fidelity = "fluid"', f'fidelity = "{fidelity}"')
     # Jobs of four servers cross leaves.
     text = text.replace("max_gpus = 7", "max_gpus = 16")
-    run = run_scenario(written(tmp_path, text))
+    run = play_mix(written(tmp_path, text))
     write_run(run, tmp_path / "out")
     devices = pq.read_table(tmp_path / "out" / "devices.parquet").to_pylist()
     links = pq.read_table(tmp_path / "out" / "links.parquet").to_pylist()
@@ -124,7 +124,7 @@ def test_interfaces_leaves_and_spines_pass_on_what_they_get(
 def test_what_is_not_counted_is_blank(tmp_path: Path) -> None:
     network = 'kind = "dragonfly", nodes_per_switch = 1, switches_per_group = 4'
     text = DAY.replace('kind = "fat-tree", levels = 2, radix = 4, leaves = 4', network)
-    run = run_scenario(written(tmp_path, text))
+    run = play_mix(written(tmp_path, text))
     rows = list(run.results[0].links(run.system))
     assert {row["data"] for row in rows if row["kind"] == "switch"} == {None}
     assert all(row["data"] is not None for row in rows if row["kind"] != "switch")
@@ -138,7 +138,7 @@ def test_what_is_not_counted_is_blank(tmp_path: Path) -> None:
 
 def test_programs_are_played_alone_too() -> None:
     path = Path(__file__).parents[2] / "examples" / "cluster-mix.toml"
-    run = replay_scenario(path, attribute=True)
+    run = play_programs(path, attribute=True)
     assert run.slowdowns is not None
     for row in run.slowdowns.rows:
         product = 1.0

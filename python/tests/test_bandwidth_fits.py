@@ -8,20 +8,10 @@ from pathlib import Path
 import pytest
 from commands import linkwright, parsed
 
-from linkwright import (
-    AllocationError,
-    Allocator,
-    BandwidthFit,
-    InputError,
-    Job,
-    Pattern,
-    System,
-    profile_sensitivity,
-    published_effective_bandwidth,
-    read_jobs,
-    simulate,
-    write_jobs,
-)
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import BandwidthFit, profile_sensitivity, published_effective_bandwidth
+from linkwright.errors import AllocationError, InputError
+from linkwright.scenario import Job, jobs_from_text, play_jobs, write_jobs
 
 MEASUREMENTS = Path(__file__).resolve().parents[2] / "examples" / "measurements"
 
@@ -48,7 +38,7 @@ def test_the_published_values_give_the_published_decisions() -> None:
         assert expected is not None
         assert found.gpus == expected.gpus
         assert found.effective_bandwidth == pytest.approx(expected.effective_bandwidth)
-    assert BandwidthFit.from_toml(fit.to_toml()) == fit
+    assert BandwidthFit.from_text(fit.to_toml()) == fit
 
 
 def test_a_fit_of_a_machine_is_a_bandwidth_model(tmp_path: Path) -> None:
@@ -57,7 +47,7 @@ def test_a_fit_of_a_machine_is_a_bandwidth_model(tmp_path: Path) -> None:
     assert told["mean_absolute_error"] <= told["root_mean_square_error"]
     assert told["samples"] > 14
     given = parsed("allocate", "-m", "dgx1-v100", "-k", 3, "--bandwidth-model", file)
-    fit = BandwidthFit.from_toml(file.read_text(encoding="utf-8"))
+    fit = BandwidthFit.from_text(file.read_text(encoding="utf-8"))
     links = Allocator(System("dgx1-v100")).score(Pattern("ring", 3), given["gpus"]).links
     assert given["effective_bandwidth"] == pytest.approx(fit.effective_bandwidth(*links))
     log = f"0,3={MEASUREMENTS / 'dgx1-v100-gpus-0-3.nccl-tests.txt'}"
@@ -72,15 +62,15 @@ def test_bad_fits_are_refused() -> None:
     with pytest.raises(AllocationError, match="published"):
         Allocator(System("dgx1-v100"), bandwidth_fit=of_the_paper())
     with pytest.raises(InputError, match=r"f\.toml:1:"):
-        BandwidthFit.from_toml("coefficients = [1]\n", "f.toml")
+        BandwidthFit.from_text("coefficients = [1]\n", "f.toml")
 
 
 def test_measured_jobs_are_labelled_by_their_times() -> None:
     machine = System("dgx1-v100")
     text = "job,workload,gpus,sensitive\na,vgg-16,4,measured\nb,gmm,4,measured\n"
-    jobs = read_jobs(text)
-    assert read_jobs(write_jobs(jobs)) == jobs
-    rows = list(simulate(machine, jobs).jobs())
+    jobs = jobs_from_text(text)
+    assert jobs_from_text(write_jobs(jobs)) == jobs
+    rows = list(play_jobs(machine, jobs).jobs())
     assert [row["sensitive"] for row in rows] == [True, False]
     best, worst, sensitive = profile_sensitivity(machine, Job("a", "vgg-16", 4))
     assert sensitive

@@ -9,7 +9,8 @@ import pytest
 from commands import linkwright
 from test_cli_json import check, schema
 
-from linkwright import CollectiveError, System, plan
+from linkwright import System, plan
+from linkwright.errors import CollectiveError
 
 DGX1 = System("dgx1-v100")
 SIZE = 500 * 1000 * 1000

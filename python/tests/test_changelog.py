@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import linkwright
-from linkwright import ClusterRun, Schedule, System
+from linkwright import System
+from linkwright.collectives import Schedule
+from linkwright.network import ClusterRun
 
 CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
 ROW = re.compile(r"^  \| `(?P<old>[^`]+)` \| `(?P<new>[^`]+)` \|$", re.MULTILINE)
@@ -51,7 +53,7 @@ def value_of(node: ast.expr) -> Any:
     if inspect.isclass(owner) and node.attr in getattr(owner, "__dataclass_fields__", ()):
         return owner
     if (owner, node.attr) == (System, "fabric"):
-        return linkwright.Fabric
+        return linkwright.network.Fabric
     return getattr(owner, node.attr)
 
 
@@ -99,7 +101,7 @@ def test_an_old_call_is_gone(old: str) -> None:
             inspect.signature(value_of(called)).bind(*(None for _ in node.args), **names)
 
 
-@pytest.mark.parametrize(("old", "new"), [("Machine", "System"), ("load_cluster", "load_system")])
+@pytest.mark.parametrize(("old", "new"), [("Machine", "System"), ("load_cluster", "read_system")])
 def test_an_old_name_says_the_new_one(old: str, new: str) -> None:
     with pytest.raises(AttributeError, match=f"`{old}` is now `{new}`: the changelog has a table"):
         getattr(linkwright, old)

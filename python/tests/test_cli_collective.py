@@ -12,14 +12,9 @@ import typer
 from commands import fails, linkwright, parsed, surroundings
 from interrupts import interrupt, running
 
-from linkwright import (
-    CollectiveError,
-    Schedule,
-    System,
-    algorithm_names,
-    plan,
-    planning_seconds,
-)
+from linkwright import System, plan
+from linkwright.collectives import Schedule, algorithm_names, planning_seconds
+from linkwright.errors import CollectiveError
 from linkwright.cli import schedules
 from linkwright.cli.sizes import parse_size, size_text
 

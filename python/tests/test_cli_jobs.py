@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import (
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import profile_sensitivity
+from linkwright.errors import AllocationError
+from linkwright.scenario import (
     MOST_JOBS,
-    AllocationError,
-    Allocator,
     Job,
-    Pattern,
-    System,
     generate_jobs,
-    profile_sensitivity,
-    read_jobs,
+    jobs_from_text,
     workload_names,
     write_jobs,
 )
@@ -28,7 +26,7 @@ from linkwright.files import LARGEST_INPUT
 def test_a_mix_reads_back_as_it_was_generated(tmp_path: Path) -> None:
     words = ["jobs", "generate", "--seed", 7, "--count", 20, "--max-gpus", 4]
     printed = linkwright(*words).stdout
-    assert read_jobs(printed) == generate_jobs(7, 20, 4)
+    assert jobs_from_text(printed) == generate_jobs(7, 20, 4)
     file = tmp_path / "jobs.csv"
     assert linkwright(*words, "--output", file).stdout == ""
     assert file.read_text(encoding="utf-8") == printed
@@ -55,7 +53,7 @@ def test_a_job_has_edges_of_its_own() -> None:
     edges = Pattern.with_shares(3, [(0, 1, 1, 1), (1, 2, 4, 2)])
     job = Job("a", "vgg-16", 3, edges=edges)
     assert (job.pattern, job.edges) == ("custom", edges)
-    assert read_jobs(write_jobs([job])) == [job]
+    assert jobs_from_text(write_jobs([job])) == [job]
     assert pickle.loads(pickle.dumps(job)) == job
     ring = Job("a", "vgg-16", 3, edges=Pattern("ring", 3))
     assert (ring.pattern, ring.edges) == ("ring", None)

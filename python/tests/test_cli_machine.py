@@ -9,19 +9,17 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import (
+from linkwright import System
+from linkwright.errors import FileError, InputError, MachineError
+from linkwright.network import (
     Fabric,
-    FileError,
-    InputError,
-    MachineError,
-    System,
     export_format_names,
     fabric_names,
-    load_fabric,
-    load_system,
+    read_fabric,
+    read_system,
     preset_names,
-    read_text,
 )
+from linkwright.scenario import read_text
 from linkwright.files import LARGEST_TEXT
 from linkwright.names import ExportFormatName
 
@@ -87,7 +85,7 @@ def test_an_import_prints_toml_and_says_what_it_assumed(tmp_path: Path) -> None:
     assert result.stderr.startswith("Assumed:\n- ")
     file = tmp_path / "machine.toml"
     assert linkwright("machine", "import", DGX1, "--name", "mine", "-o", file).stdout == ""
-    assert load_system(file).name == "mine"
+    assert read_system(file).name == "mine"
     assert linkwright("machine", "show", file).exit_code == 0
 
 
@@ -139,8 +137,8 @@ def test_a_file_named_as_a_preset_is_reached_by_its_path(
 ) -> None:
     (tmp_path / "dgx2").write_text(System("titan-z").to_toml(), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert load_system("dgx2").gpu_count == 16
-    assert load_system("./dgx2").gpu_count == 2
+    assert read_system("dgx2").gpu_count == 16
+    assert read_system("./dgx2").gpu_count == 2
 
 
 def test_standard_input_is_shown_and_refused_as_a_file_is() -> None:
@@ -152,7 +150,7 @@ def test_standard_input_is_shown_and_refused_as_a_file_is() -> None:
 def test_json_is_printed_beside_the_file_that_is_written(tmp_path: Path) -> None:
     file = tmp_path / "machine"
     printed = parsed("machine", "import", DGX1, "--output", file)
-    assert load_system(file) == System.from_text(linkwright("machine", "import", DGX1).stdout)
+    assert read_system(file) == System.from_text(linkwright("machine", "import", DGX1).stdout)
     assert printed == parsed("machine", "import", DGX1) == parsed("machine", "show", file)
     parsed("machine", "import", DGX1, "--as", "dot", "--output", file)
     assert file.read_text(encoding="utf-8").startswith("graph")
@@ -209,7 +207,7 @@ def test_a_doubtful_machine_is_warned_of_before_every_answer() -> None:
     assert allocated.stderr.startswith("Warning:\n- The file lists 8 GPUs")
     imported = linkwright("machine", "import", CLOUD)
     assert imported.stderr.startswith("Warning:\n- The file lists 8 GPUs")
-    assert load_system(CLOUD).warnings == System.from_text(imported.stdout).warnings
+    assert read_system(CLOUD).warnings == System.from_text(imported.stdout).warnings
     added = linkwright("machine", "import", CLOUD, "--nvlink", "nvlink3")
     assert not System.from_text(added.stdout).warnings
 
@@ -230,7 +228,7 @@ def test_a_file_larger_than_any_machine_is_refused_unread(tmp_path: Path) -> Non
     with huge.open("wb") as stream:
         stream.truncate(36 << 20)
     with pytest.raises(FileError, match="16 MiB"):
-        load_system(huge)
+        read_system(huge)
 
 
 FABRICS = PASTES.parent / "fabrics"
@@ -261,7 +259,7 @@ def test_a_network_s_file_is_shown_and_read_from_the_input(file: str, passes: fl
 
 @pytest.mark.parametrize("name", fabric_names())
 def test_each_form_of_a_network_is_what_the_library_writes(name: str) -> None:
-    fabric = load_fabric(name)
+    fabric = read_fabric(name)
     shown = linkwright("machine", "show", name, "--as", "dot").stdout
     assert shown == fabric.to_dot()
     again = Fabric.from_text(linkwright("machine", "show", name, "--as", "toml").stdout)
@@ -291,9 +289,9 @@ def test_a_fabric_has_the_ports_that_are_asked_for() -> None:
     with pytest.raises(InputError, match="pots"):
         Fabric("fat-tree", pots=20)
     with pytest.raises(MachineError, match="leave out ports"):
-        load_fabric(FABRICS / "ring.dot", ports=3)
+        read_fabric(FABRICS / "ring.dot", ports=3)
     with pytest.raises(FileError, match="did you mean `torus`"):
-        load_fabric("torsu")
+        read_fabric("torsu")
 
 
 def test_small_machines_and_networks_draw_themselves_in_a_notebook() -> None:
@@ -400,7 +398,7 @@ def test_a_text_of_one_tool_becomes_that_of_another(tmp_path: Path) -> None:
     file = tmp_path / "topology.xml"
     said = linkwright("machine", "import", DGX1, "--as", "nccl-xml", "--output", file).stderr
     assert "The PCI addresses of 10 devices" in " ".join(said.split())
-    assert load_system(file).gpu_matrix() == load_system(DGX1).gpu_matrix()
+    assert read_system(file).gpu_matrix() == read_system(DGX1).gpu_matrix()
 
 
 def test_what_a_tool_cannot_show_is_refused_with_one_that_can() -> None:

@@ -19,10 +19,12 @@ import pytest
 from commands import fails, linkwright, parsed
 from interrupts import interrupt, running
 
-from linkwright import FileError, InputError, Program, SimulationError, System
+from linkwright import System
+from linkwright.errors import FileError, InputError, SimulationError
+from linkwright.network import Program
 from linkwright.cli import output, runs
 from linkwright.cli.settings import describe
-from linkwright.runs.cluster.play import replay_trace
+from linkwright.runs.cluster.play import play_trace
 from linkwright.runs.scenarios import read_trace_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,7 +167,7 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
         parsed(*job, "--network", "dragonfly", *keys)["makespan"],
         parsed(*job, "--network", file)["makespan"],
         parsed("run", scenario)["makespan"],
-        replay_trace("stencil4d", System(network=dragonfly), ranks=64).run.makespan,
+        play_trace("stencil4d", System(network=dragonfly), ranks=64).run.makespan,
     }
     assert len(found) == 1
     assert found.pop() > 1.2 * with_detours
@@ -210,15 +212,15 @@ def test_what_a_trace_left_out_is_said_with_the_error_that_follows(
 ) -> None:
     waiting = Program.from_goal("num_ranks 2\nrank 0 {\nrecv 8b from 1 tag 3\n}\nrank 1 {\n}\n")
     note = "5 MPI events of 1 further threads are left out; only the first thread is played"
-    read = "linkwright.runs.cluster.play.read_program"
+    read = "linkwright.runs.cluster.play.read_program_with_notes"
     monkeypatch.setattr(read, lambda *_, **__: (waiting, [note]))
     small = System(network={"kind": "fat-tree", "levels": 2, "leaves": 4, "radix": 8})
     with pytest.raises(SimulationError) as caught:
-        replay_trace(STENCIL, small)
+        play_trace(STENCIL, small)
     assert str(caught.value).endswith(f"and tag; of the trace was left out: {note}")
     monkeypatch.setattr(read, lambda *_, **__: (waiting, []))
     with pytest.raises(SimulationError, match=r"communicator and tag$"):
-        replay_trace(STENCIL, small)
+        play_trace(STENCIL, small)
 
 
 def test_large_sends_head_to_head_name_the_limit_that_would_help(tmp_path: Path) -> None:
@@ -453,7 +455,7 @@ def test_a_timeline_that_is_cut_says_so(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_run_that_kept_a_part_says_of_how_much() -> None:
-    played = {kept: replay_trace("kripke", ranks=4, timeline=kept) for kept in (0, 3, 1 << 20)}
+    played = {kept: play_trace("kripke", ranks=4, timeline=kept) for kept in (0, 3, 1 << 20)}
     spans, messages, _ = played[3].run.timeline_counts
     [note] = [note for note in played[3].notes if "timeline" in note]
     assert f"3 of {spans:,} spans" in note

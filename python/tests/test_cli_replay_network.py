@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from commands import parsed
 
-from linkwright import Fabric, System
-from linkwright.runs.cluster.play import replay_trace
+from linkwright import System
+from linkwright.network import Fabric
+from linkwright.runs.cluster.play import play_trace
 
 RING = Path(__file__).resolve().parents[2] / "examples" / "fabrics" / "ring.dot"
 SIZE = 16 << 20
@@ -54,7 +55,7 @@ def test_every_command_takes_the_routings_of_any_network(routing: str, tmp_path:
     system = System(
         network={"file": "ring.dot", "routing": routing}, files={"ring.dot": RING.read_bytes()}
     )
-    played = replay_trace("stencil4d", system, ranks=16)
+    played = play_trace("stencil4d", system, ranks=16)
     assert played.run.makespan == shown["makespan"]
     scenario = tmp_path / "ring.toml"
     scenario.write_text(

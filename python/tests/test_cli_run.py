@@ -14,18 +14,11 @@ import pytest
 from commands import SCENARIO, fails, linkwright, parsed, write_scenario
 from interrupts import interrupt, running
 
-from linkwright import (
-    AllocationError,
-    FileError,
-    Job,
-    System,
-    generate_jobs,
-    load_system,
-    policy_names,
-    run_scenario,
-    write_jobs,
-    write_run,
-)
+from linkwright import System
+from linkwright.allocation import policy_names
+from linkwright.errors import AllocationError, FileError
+from linkwright.network import read_system
+from linkwright.scenario import Job, generate_jobs, play_mix, write_jobs, write_run
 from linkwright.studies.tables import StudyTable
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -78,7 +71,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_jobs_keep_their_units_and_know_their_policy(tmp_path: Path) -> None:
-    run = run_scenario(write_scenario(tmp_path))
+    run = play_mix(write_scenario(tmp_path))
     write_run(run, tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "jobs.parquet")
     assert table.num_rows == 80
@@ -88,7 +81,7 @@ def test_the_jobs_keep_their_units_and_know_their_policy(tmp_path: Path) -> None
 
 
 def test_the_gpus_that_jobs_held_in_a_server_are_counted_under_each_policy(tmp_path: Path) -> None:
-    run = run_scenario(write_scenario(tmp_path))
+    run = play_mix(write_scenario(tmp_path))
     write_run(run, tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "fragments.parquet")
     assert table.schema.names == ["policy", "gpu_count", "whole", "parts", "share"]
@@ -112,7 +105,7 @@ def test_a_job_on_two_servers_leaves_a_part_in_each(tmp_path: Path) -> None:
     system = '[system]\nserver = "pcie-tree-4"\nservers = 4\nnetwork = { kind = "fat-tree" }\n'
     rest = '[jobs]\nfile = "jobs.csv"\nrun_time = "played"\n[allocation]\nservers = "pack"\n'
     rest += 'policies = ["preserve"]\n[collectives]\nplanner = "nccl-ring"\n'
-    run = run_scenario(write_scenario(tmp_path, f'fidelity = "fluid"\n{system}{rest}'))
+    run = play_mix(write_scenario(tmp_path, f'fidelity = "fluid"\n{system}{rest}'))
     found = pa.table(run.tables()["fragments"]).to_pylist()
     counts = {row["gpu_count"]: (row["whole"], row["parts"]) for row in found}
     assert counts == {1: (0, 0), 2: (1, 2), 3: (0, 0), 4: (0, 2)}
@@ -125,7 +118,7 @@ def test_a_job_on_two_servers_leaves_a_part_in_each(tmp_path: Path) -> None:
 def test_a_run_that_kept_a_part_of_its_jobs_says_of_how_many(tmp_path: Path) -> None:
     scenario = write_scenario(tmp_path)
     for kept in (0, 2, 40):
-        told = [note for note in run_scenario(scenario, timeline=kept).notes if "timeline" in note]
+        told = [note for note in play_mix(scenario, timeline=kept).notes if "timeline" in note]
         assert told == (["the timeline holds the first 2 of 40 jobs"] if kept == 2 else [])
 
 
@@ -137,14 +130,14 @@ def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
     text = '[machine]\nfile = "machine.toml"\n[jobs]\nfile = "jobs.csv"\n'
     scenario = write_scenario(tmp_path, text)
     seen: list[tuple[object, ...]] = []
-    run = run_scenario(scenario, progress=lambda *at: seen.append(at))
+    run = play_mix(scenario, progress=lambda *at: seen.append(at))
     facts = json.loads(json.dumps(run.manifest))
     for name, file in (("scenario", scenario), ("machine", machine), ("jobs", jobs)):
         assert facts[name]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert facts["policies"] == policy_names()
     assert seen[0] == ("baseline", 0, 10, 0.0, 0)
     assert seen[-1] == ("preserve", 10, 10, run.results[-1].makespan, 0)
-    seeded = run_scenario(write_scenario(tmp_path)).manifest["jobs"]
+    seeded = play_mix(write_scenario(tmp_path)).manifest["jobs"]
     assert seeded == {"count": 40, "seed": 7}
 
 
@@ -180,7 +173,7 @@ def test_mistakes_of_a_job_file_are_placed(tmp_path: Path) -> None:
     jobs.write_text("job,workload,gpus\na,gmm,1\nb,gmm,2\n", encoding="utf-8")
     assert "jobs.csv:3:7: the job asks for more GPUs" in fails(2, "run", scenario)
     with pytest.raises(AllocationError, match="`policies` is empty"):
-        run_scenario(scenario, policies=[])
+        play_mix(scenario, policies=[])
 
 
 def test_what_does_not_fit_the_machine_is_placed_in_the_scenario(tmp_path: Path) -> None:
@@ -214,7 +207,7 @@ def test_a_read_only_directory_is_refused_before_the_run(tmp_path: Path) -> None
 def test_a_run_that_cannot_be_written_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = run_scenario(write_scenario(tmp_path))
+    run = play_mix(write_scenario(tmp_path))
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -341,7 +334,7 @@ def test_a_gpu_that_is_no_v100_is_warned_of(tmp_path: Path) -> None:
 
 def test_a_scenario_s_machine_warns_as_it_does_elsewhere(tmp_path: Path) -> None:
     machine = EXAMPLES / "topologies" / "cloud-8x-a100-nvswitch.nccl-topo.xml"
-    [warning] = load_system(machine).warnings
+    [warning] = read_system(machine).warnings
     text = f"[machine]\nfile = '{machine}'\n[jobs]\ngenerate = {{ count = 5, max_gpus = 2 }}\n"
     scenario = write_scenario(tmp_path, text)
     for command in ("run", "compare"):

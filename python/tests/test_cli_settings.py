@@ -7,7 +7,7 @@ import re
 import pytest
 from commands import fails, linkwright
 
-from linkwright import settings
+from linkwright.scenario import settings
 from linkwright.cli.settings import default_of, describe
 
 OPTIONS = {

@@ -17,7 +17,10 @@ from pathlib import Path
 import pytest
 from commands import bridged, fails, linkwright, parsed, program
 
-from linkwright import AllocationError, Allocator, Owner, Pattern, System, packing_rate
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import Owner
+from linkwright.collectives import packing_rate
+from linkwright.errors import AllocationError
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"

@@ -33,7 +33,7 @@ start = "1 ms"
 """
 
 
-def table(stream: lw.Table) -> pa.Table:
+def table(stream: lw.scenario.Table) -> pa.Table:
     return pa.table(stream)
 
 
@@ -48,15 +48,15 @@ def system_of(*, gpus_per_node: int | None = None, **network: object) -> lw.Syst
     return lw.System(node, network={"kind": "fat-tree", **network})
 
 
-def small_run(timeline: int = 0, **settings: Any) -> lw.ClusterRun:
+def small_run(timeline: int = 0, **settings: Any) -> lw.network.ClusterRun:
     play = {key: settings.pop(key) for key in ("fidelity", "protocol") if key in settings}
     system = system_of(**SMALL, **settings)
-    stencil = lw.Program.skeleton("stencil4d", 16, message="16 KiB", compute="5 us")
+    stencil = lw.network.Program.skeleton("stencil4d", 16, message="16 KiB", compute="5 us")
     jobs = [
-        lw.ClusterJob(stencil, name="a", iterations=2),
-        lw.ClusterJob(stencil, name="b", mapping="random", start=1e-3, computation_scale=0.1),
+        lw.network.ClusterJob(stencil, name="a", iterations=2),
+        lw.network.ClusterJob(stencil, name="b", mapping="random", start=1e-3, computation_scale=0.1),
     ]
-    return system.replay(jobs, timeline=timeline, **play)
+    return system.play(jobs, timeline=timeline, **play)
 
 
 def test_jobs_run_and_their_tables_agree() -> None:
@@ -86,7 +86,7 @@ def test_jobs_run_and_their_tables_agree() -> None:
 
 @pytest.mark.parametrize("fidelity", ["packet", "flow"])
 def test_a_run_is_the_same_again_with_and_without_a_timeline(fidelity: FidelityName) -> None:
-    def columns(run: lw.ClusterRun) -> list[pa.Table]:
+    def columns(run: lw.network.ClusterRun) -> list[pa.Table]:
         streams = [run.jobs(), run.ranks(), run.links(), run.latencies()]
         return [table(stream) for stream in streams]
 
@@ -102,20 +102,20 @@ def test_settings_say_what_the_cluster_is() -> None:
     assert (system.server_count, system.gpu_count) == (256, 2048)
     assert set(system.gpus_per_server) == {8}
     assert (system.routing, system.nic) == ("progressive", "rr-4")
-    assert all(lw.System(network=kind).fabric for kind in lw.fabric_names())
+    assert all(lw.System(network=kind).fabric for kind in lw.network.fabric_names())
     faster = small_run(bandwidth_scale="16x").times
     assert faster[0] < small_run(bandwidth_scale="x/16").times[0]
     slow = small_run(protocol={"send_overhead": "1 ms"}).times
     assert slow[0] > 1e-3
 
 
-def eleven_sends(*, blocking: bool) -> lw.Program:
+def eleven_sends(*, blocking: bool) -> lw.network.Program:
     """Eleven blocking sends of 128 KiB, and their receives one by one or all at once."""
     order = "".join(f"l{index} requires l{index - 1}\n" for index in range(1, 11))
     sends = "".join(f"l{index}: send 131072b to 1 tag 1\n" for index in range(11))
     receives = "".join(f"l{index}: recv 131072b from 0 tag 1\n" for index in range(11))
     of_receiver = receives + (order if blocking else "")
-    return lw.Program.from_goal(
+    return lw.network.Program.from_goal(
         f"num_ranks 2\nrank 0 {{\n{sends}{order}}}\nrank 1 {{\n{of_receiver}}}\n"
     )
 
@@ -123,8 +123,8 @@ def eleven_sends(*, blocking: bool) -> lw.Program:
 @pytest.mark.parametrize("fidelity", ["packet", "flow"])
 def test_announced_receives_cost_no_request(fidelity: FidelityName) -> None:
     def time(*, blocking: bool, gpu: int, rendezvous: str) -> float:
-        job = lw.ClusterJob(eleven_sends(blocking=blocking), mapping=[0, gpu])
-        run = lw.System(network="fat-tree").replay(
+        job = lw.network.ClusterJob(eleven_sends(blocking=blocking), mapping=[0, gpu])
+        run = lw.System(network="fat-tree").play(
             [job], fidelity=fidelity, protocol={"rendezvous": rendezvous}
         )
         return round(run.makespan * 1e6, 1)
@@ -155,44 +155,44 @@ def test_announced_receives_cost_no_request(fidelity: FidelityName) -> None:
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
     play = {"protocol": settings.pop("protocol")} if "protocol" in settings else {}
-    job = lw.ClusterJob(lw.Program.skeleton("laghos", 8))
-    with pytest.raises(lw.InputError) as caught:
-        system_of(**settings).replay([job], **play)
+    job = lw.network.ClusterJob(lw.network.Program.skeleton("laghos", 8))
+    with pytest.raises(lw.errors.InputError) as caught:
+        system_of(**settings).play([job], **play)
     assert message in str(caught.value)
 
 
 def test_jobs_that_do_not_fit_are_refused() -> None:
     cluster = system_of(**SMALL)
-    program = lw.Program.skeleton("laghos", 8)
+    program = lw.network.Program.skeleton("laghos", 8)
 
-    def refused(*jobs: lw.ClusterJob) -> str:
-        with pytest.raises(lw.SimulationError) as caught:
-            cluster.replay(jobs)
+    def refused(*jobs: lw.network.ClusterJob) -> str:
+        with pytest.raises(lw.errors.SimulationError) as caught:
+            cluster.play(jobs)
         return str(caught.value)
 
-    on = [lw.ClusterJob(program, name=f"on {first}", mapping=range(first, first + 8))
+    on = [lw.network.ClusterJob(program, name=f"on {first}", mapping=range(first, first + 8))
           for first in (0, 7, 60)]  # fmt: skip
-    twice = lw.ClusterJob(program, name="twice", mapping=[*range(7), 0])
+    twice = lw.network.ClusterJob(program, name="twice", mapping=[*range(7), 0])
     assert "`twice` puts rank 7 on GPU 0, which rank 0 has" in refused(twice)
     assert "`on 60` puts rank 4 on GPU 64; the cluster's GPUs are 0 to 63" in refused(on[2])
-    many = [lw.ClusterJob(program)] * 9
+    many = [lw.network.ClusterJob(program)] * 9
     assert "have 72 ranks in all, and the cluster has 64 GPUs" in refused(*many)
-    short = lw.ClusterJob(program, mapping=[1, 2])
+    short = lw.network.ClusterJob(program, mapping=[1, 2])
     assert "has 8 ranks, but its mapping names 2 GPUs" in refused(short)
-    with pytest.raises(lw.SimulationError, match="no mapping `linaer`"):
-        lw.ClusterJob(program, mapping="linaer")
-    with pytest.raises(lw.SimulationError, match="no application is called `lagos`"):
-        lw.Program.skeleton("lagos", 8)  # type: ignore[arg-type]
+    with pytest.raises(lw.errors.SimulationError, match="no mapping `linaer`"):
+        lw.network.ClusterJob(program, mapping="linaer")
+    with pytest.raises(lw.errors.SimulationError, match="no application is called `lagos`"):
+        lw.network.Program.skeleton("lagos", 8)  # type: ignore[arg-type]
 
 
 def test_jobs_on_the_same_gpus_run_one_after_the_other() -> None:
-    program = lw.Program.skeleton("laghos", 8)
+    program = lw.network.Program.skeleton("laghos", 8)
     first, second = (
-        lw.ClusterJob(program, name=name, mapping=range(at, at + 8))
+        lw.network.ClusterJob(program, name=name, mapping=range(at, at + 8))
         for name, at in (("a", 0), ("b", 7))
     )
-    rows = table(system_of(**SMALL).replay([first, second]).jobs()).to_pylist()
-    alone = table(system_of(**SMALL).replay([first]).jobs()).to_pylist()[0]
+    rows = table(system_of(**SMALL).play([first, second]).jobs()).to_pylist()
+    alone = table(system_of(**SMALL).play([first]).jobs()).to_pylist()[0]
     assert [row["arrival"] for row in rows] == [0, 0]
     assert rows[0]["end"] == alone["end"] == rows[1]["start"]
     assert rows[1]["time"] > 0
@@ -200,18 +200,18 @@ def test_jobs_on_the_same_gpus_run_one_after_the_other() -> None:
 
 def test_a_send_without_a_receive_is_named() -> None:
     goal = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 5\n}\nrank 1 {\ncalc 1\n}\n"
-    job = lw.ClusterJob(lw.Program.from_goal(goal, "lost.goal"))
-    with pytest.raises(lw.SimulationError) as caught:
-        system_of(**SMALL).replay([job])
+    job = lw.network.ClusterJob(lw.network.Program.from_goal(goal, "lost.goal"))
+    with pytest.raises(lw.errors.SimulationError) as caught:
+        system_of(**SMALL).play([job])
     assert "job `lost.goal` rank 0 sends 8 B to rank 1 with tag 5 (call 0)" in str(caught.value)
 
 
 def test_a_program_survives_goal() -> None:
-    program = lw.Program.skeleton("kripke", 8)
-    again = lw.Program.from_goal(program.to_goal())
+    program = lw.network.Program.skeleton("kripke", 8)
+    again = lw.network.Program.from_goal(program.to_goal())
     assert (again.ranks, again.has_loop, program.has_loop) == (8, False, True)
     cluster = system_of(**SMALL)
-    first, second = (cluster.replay([lw.ClusterJob(it)]).times[0] for it in (program, again))
+    first, second = (cluster.play([lw.network.ClusterJob(it)]).times[0] for it in (program, again))
     assert first == second
 
 
@@ -220,7 +220,7 @@ def test_a_recorded_run_replays() -> None:
     program, notes = lw.read_otf2(anchor)
     assert program.ranks == 32
     assert all(isinstance(note, str) for note in notes)
-    run = system_of(**SMALL).replay([lw.ClusterJob(program)])
+    run = system_of(**SMALL).play([lw.network.ClusterJob(program)])
     assert run.makespan > 0
     assert column(table(run.jobs()), "messages")[0] > 0
 
@@ -240,7 +240,7 @@ def scenario(folder: Path) -> Path:
     (folder / "pair.map").write_text("0\n7\n")
     recorded = EXAMPLES / "traces" / "stencil4d-32"
     anchor = next(recorded.glob("*.otf2"))
-    for name, content in lw.read_trace_files(anchor).items():
+    for name, content in lw.network.read_trace_files(anchor).items():
         path = folder / "four" / name.replace(anchor.stem, "trace", 1)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -251,13 +251,13 @@ def scenario(folder: Path) -> Path:
 
 def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
     path = scenario(tmp_path)
-    assert lw.read_scenario(path.read_text()).kind == "programs"
-    assert lw.read_scenario((EXAMPLES / "dgx1-v100-mix.toml").read_text()).kind == "mix"
-    done = lw.replay_scenario(path)
+    assert lw.scenario.Scenario.from_text(path.read_text()).kind == "programs"
+    assert lw.scenario.Scenario.from_text((EXAMPLES / "dgx1-v100-mix.toml").read_text()).kind == "mix"
+    done = lw.scenario.play_programs(path)
     assert [job.name for job in done.jobs] == ["pair", "four"]
     assert done.run.mapping[0] == [0, 7]
     assert done.jobs[1].ranks == 32
-    again = lw.replay_scenario(path)
+    again = lw.scenario.play_programs(path)
     assert table(again.run.jobs()) == table(done.run.jobs())
     assert again.manifest == done.manifest
     assert str(tmp_path) not in str(done.manifest)
@@ -277,28 +277,28 @@ def test_two_files_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
         written += f"[[job]]\ngoal = '{file}'\n"
     path = tmp_path / "cluster.toml"
     path.write_text(written, encoding="utf-8")
-    assert lw.replay_scenario(path).manifest["files"] == expected
+    assert lw.scenario.play_programs(path).manifest["files"] == expected
 
 
 def test_a_file_that_is_not_there_is_the_scenarios_error(tmp_path: Path) -> None:
     path = scenario(tmp_path)
     (tmp_path / "pair.map").unlink()
-    with pytest.raises(lw.InputError) as caught:
-        lw.replay_scenario(path)
+    with pytest.raises(lw.errors.InputError) as caught:
+        lw.scenario.play_programs(path)
     assert (caught.value.line, caught.value.column, caught.value.value) == (8, 11, "pair.map")
-    with pytest.raises(lw.FileError, match="did you mean `fat-tree`"):
-        lw.load_system(network="fattree")
-    loaded = lw.load_system({"gpus": 2}, network=tmp_path / "line.toml")
+    with pytest.raises(lw.errors.FileError, match="did you mean `fat-tree`"):
+        lw.network.read_system(network="fattree")
+    loaded = lw.network.read_system({"gpus": 2}, network=tmp_path / "line.toml")
     assert (loaded.gpu_count, loaded.routing) == (16, "shortest-path")
 
 
 def test_ctrl_c_stops_a_run_within_a_second() -> None:
-    program = lw.Program.skeleton("stencil4d", 64, message="1 MiB")
-    job = lw.ClusterJob(program, iterations=100_000)
+    program = lw.network.Program.skeleton("stencil4d", 64, message="1 MiB")
+    job = lw.network.ClusterJob(program, iterations=100_000)
     seen: list[tuple[int, int, float, int]] = []
     cluster = system_of(radix=8, pods=4, gpus_per_node=2)
     with interrupted():
-        cluster.replay([job], progress=lambda *at: seen.append(at))
+        cluster.play([job], progress=lambda *at: seen.append(at))
     assert seen
     assert all(0 <= done <= total for done, total, *_ in seen)
     counts = [events for *_, events in seen]
@@ -316,8 +316,8 @@ KRIPKES = '[network]\ngpus_per_node = 16\n[[job]]\nprogram = "kripke"\nranks = 3
 @pytest.mark.parametrize(
     "prepare",
     [
-        lambda: partial(lw.Program.skeleton, "kripke", 32_768),
-        lambda: partial(lw.Program.from_goal, many_calculations()),
+        lambda: partial(lw.network.Program.skeleton, "kripke", 32_768),
+        lambda: partial(lw.network.Program.from_goal, many_calculations()),
         lambda: partial(lw.read_scenario, KRIPKES),
     ],
     ids=["application", "goal", "scenario"],
@@ -331,36 +331,36 @@ def test_ctrl_c_is_heard_while_programs_are_made(
 
 
 def test_an_error_of_the_progress_ends_the_run() -> None:
-    program = lw.Program.skeleton("stencil4d", 64, message="1 MiB")
+    program = lw.network.Program.skeleton("stencil4d", 64, message="1 MiB")
 
     def fail(*_at: float) -> None:
         raise ValueError("enough")
 
     with pytest.raises(ValueError, match="enough"):
-        system_of(gpus_per_node=2).replay(
-            [lw.ClusterJob(program, iterations=100_000)], progress=fail
+        system_of(gpus_per_node=2).play(
+            [lw.network.ClusterJob(program, iterations=100_000)], progress=fail
         )
 
 
 def test_collectives_go_by_plans_where_they_are_asked_to() -> None:
-    program = lw.Program.skeleton("subcomm3d", 8, message_y="128 KiB", message_z="128 KiB")
-    job = lw.ClusterJob(program, mapping=[0, 1, 4, 5, 8, 9, 12, 13])
+    program = lw.network.Program.skeleton("subcomm3d", 8, message_y="128 KiB", message_z="128 KiB")
+    job = lw.network.ClusterJob(program, mapping=[0, 1, 4, 5, 8, 9, 12, 13])
     collectives = {"all_to_all": "planned", "all_reduce": "ring"}
-    run = system_of(**SMALL).replay([job], collectives=collectives)
+    run = system_of(**SMALL).play([job], collectives=collectives)
     planned = table(run.planned())
     assert set(column(planned, "collective")) == {"all-to-all"}
     assert set(column(planned, "ranks")) == {2}
     assert set(column(planned, "nodes")) == {1, 2}
     assert min(column(planned, "rate")) > 0
-    usual = system_of(**SMALL).replay([job])
+    usual = system_of(**SMALL).play([job])
     assert table(usual.planned()).num_rows == 0
     assert column(table(run.jobs()), "data") == column(table(usual.jobs()), "data")
 
 
 def test_what_no_plan_does_is_refused_with_what_does() -> None:
-    with pytest.raises(lw.InputError, match="it takes recursive-doubling, linear"):
-        system_of(**SMALL).replay([], collectives={"scan": "planned"})
+    with pytest.raises(lw.errors.InputError, match="it takes recursive-doubling, linear"):
+        system_of(**SMALL).play([], collectives={"scan": "planned"})
     system = system_of(gpus_per_node=16)
-    job = lw.ClusterJob(lw.Program.skeleton("laghos", 512))
-    with pytest.raises(lw.SimulationError, match="256 GPUs at most; choose another algorithm"):
-        system.replay([job], collectives={"all_reduce": "planned"})
+    job = lw.network.ClusterJob(lw.network.Program.skeleton("laghos", 512))
+    with pytest.raises(lw.errors.SimulationError, match="256 GPUs at most; choose another algorithm"):
+        system.play([job], collectives={"all_reduce": "planned"})

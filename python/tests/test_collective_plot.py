@@ -11,7 +11,8 @@ import altair as alt
 import pyarrow
 import pytest
 
-from linkwright import Schedule, System, plan, time_sweep
+from linkwright import System, plan
+from linkwright.collectives import Schedule, time_sweep
 from linkwright.collective_plot import bandwidth_by_algorithm, bandwidth_by_size, packed_trees
 from linkwright.plot import save_chart
 from linkwright.specification import chart_specification

@@ -13,22 +13,17 @@ import pyarrow
 import pytest
 from interrupts import interrupted
 
-from linkwright import (
-    CollectiveError,
-    InputError,
-    MachineError,
+from linkwright import System, expect, plan
+from linkwright.collectives import (
     Schedule,
-    ScheduleError,
-    System,
     algorithm_descriptions,
     algorithm_names,
     collective_names,
-    expect,
     packing_rate,
-    plan,
     reduction_names,
     time_sweep,
 )
+from linkwright.errors import CollectiveError, InputError, MachineError, ScheduleError
 from linkwright.names import AlgorithmName, CollectiveName, ReductionName
 
 DGX1 = System("dgx1-v100")

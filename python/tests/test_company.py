@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from linkwright.names import FidelityName
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.policies import job_rows
 
@@ -53,7 +53,7 @@ servers = "spread"
 [collectives]
 planner = "nccl-tree"
 """)
-    loaded = load_scenario(folder / "day.toml")
+    loaded = read_scenario_file(folder / "day.toml")
     system, listed, _ = loaded.build()
     result = simulated(loaded.scenario, system, listed, loaded.scenario.policies[0])
     return next(row for row in job_rows(result) if row["job"] == "job-0")

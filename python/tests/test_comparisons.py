@@ -11,20 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import (
+from linkwright import System, compare
+from linkwright.errors import InputError, SimulationError
+from linkwright.scenario import (
     Comparison,
-    InputError,
     ScenarioRun,
-    SimulationError,
-    System,
-    compare_scenario,
     program_speedups,
-    read_scenario,
-    replay_scenario,
+    Scenario,
+    play_programs,
     settings,
 )
 from linkwright.plot import rounded
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 
 PROGRAMS = """\
 seed = 3
@@ -89,7 +87,7 @@ def written(folder: Path, text: str) -> Path:
 def test_programs_are_compared_with_the_scenario_as_written(tmp_path: Path) -> None:
     path = written(tmp_path, PROGRAMS)
     with ThreadPoolExecutor(2) as pool:
-        found = compare_scenario(path, workers=pool)
+        found = compare(path, workers=pool)
     assert isinstance(found, Comparison)
     names = ["as-written", "static", "fcfs"]
     assert [outcome.variant for outcome in found.outcomes] == names
@@ -110,7 +108,7 @@ def test_programs_are_compared_with_the_scenario_as_written(tmp_path: Path) -> N
 def test_jobs_of_gpus_are_compared_under_policies_and_what_differs(tmp_path: Path) -> None:
     path = written(tmp_path, SHARED)
     with ThreadPoolExecutor(2) as pool:
-        found = compare_scenario(path, workers=pool)
+        found = compare(path, workers=pool)
     assert isinstance(found, ScenarioRun)
     assert [result.policy for result in found.results] == ["preserve", "greedy", "one"]
     assert found.reference == "preserve"
@@ -143,7 +141,7 @@ def test_the_workers_of_a_dask_cluster_give_the_same(
         assert parsed(*over_seeds, half, "--dask", cluster.scheduler_address) == seeds
     assert there == parsed("compare", path, "--workers", "1")
     with ThreadPoolExecutor(1) as pool:
-        assert compare_scenario(day, seeds=2, workers=pool).summary() == seeds
+        assert compare(day, seeds=2, workers=pool).summary() == seeds
     for file in (kept, half):
         runs = [json.loads(line)["parameters"] for line in file.read_text("utf-8").splitlines()[1:]]
         assert sorted((run["variant"], run["draw"]) for run in runs) == [
@@ -234,16 +232,16 @@ def test_a_variant_that_does_not_fit_is_refused_before_any_is_played(tmp_path: P
     text = SHARED.replace("max_gpus = 4", "max_gpus = 8") + "unhealthy = []\n"
     text = text.replace("system.servers = 1\nunhealthy = []", "system.unhealthy = [0, 8]")
     with pytest.raises(InputError, match=r"scenario\.toml:7:37: the mix has a job of 8 GPUs"):
-        compare_scenario(written(tmp_path, text))
+        compare(written(tmp_path, text))
     bare = written(tmp_path, PROGRAMS.split("[compare")[0])
     with pytest.raises(SimulationError, match="nothing to compare"):
-        compare_scenario(bare)
+        compare(bare)
 
 
 def test_a_run_of_programs_comes_to_what_their_replay_does(tmp_path: Path) -> None:
-    loaded = load_scenario(written(tmp_path, PROGRAMS)).variant("static")
+    loaded = read_scenario_file(written(tmp_path, PROGRAMS)).variant("static")
     system, jobs, _ = loaded.build()
-    run = system.replay(jobs, **loaded.scenario.play)
+    run = system.play(jobs, **loaded.scenario.play)
     times = [[job.name, time] for job, time in zip(jobs, run.times, strict=True)]
     # Nobody says what GPUs of nodes draw.
     energy = {"whole": None, "jobs": [None] * len(jobs), "has_rest": False}
@@ -253,9 +251,9 @@ def test_a_run_of_programs_comes_to_what_their_replay_does(tmp_path: Path) -> No
         "num_ranks 2\nrank 0 {\nrecv 8b from 1 tag 0\n}\nrank 1 {\n}\n", encoding="utf-8"
     )
     with pytest.raises(SimulationError, match="rank 0") as refused:
-        load_scenario(endless).outcome()
+        read_scenario_file(endless).outcome()
     with pytest.raises(SimulationError) as same:
-        replay_scenario(endless)
+        play_programs(endless)
     assert str(refused.value) == str(same.value)
 
 
@@ -270,7 +268,7 @@ def test_programs_are_compared_by_their_names() -> None:
 
 
 def test_settings_are_put_over_a_scenario() -> None:
-    scenario = read_scenario(PROGRAMS, "s.toml")
+    scenario = Scenario.from_text(PROGRAMS, "s.toml")
     assert (scenario.kind, scenario.job_count, scenario.reference) == ("programs", 2, "as-written")
     other = scenario.with_settings({"fidelity": "flow"}).with_settings({"seed": 4})
     assert (other.fidelity, other.seed, other.play["seed"]) == ("flow", 4, 4)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from linkwright import ClusterJob, Program, SimulationError, System
+from linkwright import System
+from linkwright.errors import SimulationError
+from linkwright.network import ClusterJob, Program
 
 SMALL, LARGE = 64_000, 1_000_000
 
@@ -25,7 +27,7 @@ def copies(arbitration: str, deadline: float | None, others: bool = True) -> lis
         )
         for gpu, (size, within) in enumerate(sizes)
     ]
-    rows = pa.table(system.replay(jobs, timeline=1000).copies()).to_pylist()
+    rows = pa.table(system.play(jobs, timeline=1000).copies()).to_pylist()
     return [row["end"] - row["start"] for row in rows if row["job"] == 0]
 
 

@@ -30,28 +30,19 @@ import pyarrow
 import pytest
 from typer.testing import CliRunner
 
-from linkwright import (
-    Allocator,
-    ClusterJob,
-    ClusterRun,
-    Fabric,
-    Floorplan,
-    GpuModel,
-    NeuralNetwork,
-    Pattern,
-    Program,
+from linkwright import Allocator, Pattern, System, train
+from linkwright.gpu import Floorplan, GpuModel
+from linkwright.network import ClusterJob, ClusterRun, Fabric, Program, preset_names, system_files
+from linkwright.scenario import (
     SimulationResult,
-    System,
     Table,
     generate_jobs,
-    preset_names,
-    read_jobs,
-    read_scenario,
-    simulate,
-    system_files,
-    train,
+    jobs_from_text,
+    Scenario,
+    play_jobs,
     workloads,
 )
+from linkwright.training import NeuralNetwork
 from linkwright.cli import runs
 from linkwright.cli.commands import app
 from linkwright.systems import is_network
@@ -183,7 +174,7 @@ def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
 def read_toml(text: str) -> object:
     """Reads a machine, or what else there is: GPUs, packages, networks, routes, scenarios."""
     if "pci_ids" in text:
-        return GpuModel.from_toml(text)
+        return GpuModel.from_text(text)
     if text.startswith("[caches]"):
         return System("hgx-h100").with_gpus(sections=text)
     if text.startswith("# Between opposite switches"):
@@ -191,15 +182,15 @@ def read_toml(text: str) -> object:
         files = {"ring.dot": ring.encode(), "routes": text.encode()}
         return System(network={"file": "ring.dot", "routing_table": "routes"}, files=files)
     if "[[layer]]" in text:
-        return Floorplan.from_toml(text)
+        return Floorplan.from_text(text)
     if "\nlayers = [" in text:
-        return NeuralNetwork.from_toml(text)
+        return NeuralNetwork.from_text(text)
     if is_network(text):
         return Fabric.from_text(text)
     if "[[system.server]]" in text and "[job" not in text:
         beside = {name: System("dgx1-v100").to_toml().encode() for name in system_files(text)}
         return System.from_text(text, files=beside)
-    return System.from_text(text) if "[[device]]" in text else read_scenario(text)
+    return System.from_text(text) if "[[device]]" in text else Scenario.from_text(text)
 
 
 def restore(text: str) -> object:
@@ -214,7 +205,7 @@ def restore(text: str) -> object:
 
 READERS: dict[str, Callable[[str], object]] = {
     "toml": read_toml,
-    "csv": read_jobs,
+    "csv": jobs_from_text,
     "goal": Program.from_goal,
     "dot": Fabric.from_text,
 }
@@ -223,7 +214,7 @@ READERS: dict[str, Callable[[str], object]] = {
 def read_plain(text: str) -> object:
     """Reads an edge list, a network, or measured layers."""
     if "\nlayers = [" in text:
-        return NeuralNetwork.from_toml(text)
+        return NeuralNetwork.from_text(text)
     if "layer,samples,forward" in text:
         return train("alexnet", "dgx1-v100", gpus=1, batch=32, measured=text)
     return Pattern.from_edge_list(text)
@@ -247,12 +238,12 @@ def test_each_format_has_an_example() -> None:
 
 def a_result() -> Table:
     """The table of a run."""
-    return simulate(System("dgx1-v100"), generate_jobs(count=3)).jobs()
+    return play_jobs(System("dgx1-v100"), generate_jobs(count=3)).jobs()
 
 
 def a_split_result() -> SimulationResult:
     """A run whose jobs were played alone, too."""
-    return simulate(System("dgx1-v100"), generate_jobs(count=3), attribute=True)
+    return play_jobs(System("dgx1-v100"), generate_jobs(count=3), attribute=True)
 
 
 def known(table: Table | None) -> Table:
@@ -263,7 +254,7 @@ def known(table: Table | None) -> Table:
 
 def a_cluster_run() -> ClusterRun:
     system = System(network={"kind": "fat-tree", "radix": 4, "pods": 2})
-    return system.replay([ClusterJob(Program.skeleton("laghos", 8))])
+    return system.play([ClusterJob(Program.skeleton("laghos", 8))])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from linkwright import System, load_system, preset_names
+from linkwright import System
+from linkwright.network import read_system, preset_names
 from linkwright.drawing import machine_drawing
 from linkwright.plot import save_chart
 from linkwright.specification import chart_specification
@@ -27,7 +28,7 @@ def drawn(machine: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("name", MACHINES, ids=lambda name: Path(name).stem)
 def test_every_device_and_link_is_drawn_at_a_place_of_its_own(name: str) -> None:
-    machine = load_system(name)
+    machine = read_system(name)
     devices, links = drawn(machine)
     rows = pa.table(machine.devices()).to_pylist()
     assert [device["name"] for device in devices] == [row["name"] for row in rows]

@@ -13,19 +13,12 @@ from commands import fails
 from commands import linkwright as run
 from test_cli_json import check, schema
 
-from linkwright import (
-    GpuModel,
-    InputError,
-    System,
-    find_heat,
-    gpu_energy,
-    gpu_model,
-    run_scenario,
-    train,
-    write_run,
-)
-from linkwright.runs.comparison import compare_scenario
-from linkwright.runs.sizing.play import size_scenario
+from linkwright import System, train
+from linkwright.errors import InputError
+from linkwright.gpu import GpuModel, steady_heat
+from linkwright.scenario import gpu_energy, play_mix, write_run
+from linkwright.runs.comparison import compare
+from linkwright.runs.sizing.play import size_system
 from linkwright.runs.worth.run import Worth
 from linkwright.sweeps.workers import local_processes
 
@@ -63,16 +56,16 @@ price = 0
 
 
 def test_a_model_says_what_it_draws() -> None:
-    assert gpu_model("v100-sxm2-16gb").busy_power == 300.0
-    assert gpu_model("mi250x").busy_power == 250.0
-    text = gpu_model("t4").to_toml()
+    assert GpuModel.find("v100-sxm2-16gb").busy_power == 300.0
+    assert GpuModel.find("mi250x").busy_power == 250.0
+    text = GpuModel.find("t4").to_toml()
     for wrong, told in (("-70", "`-70`"), ('"70 W"', '`"70 W"`'), ("0", "above zero")):
         with pytest.raises(InputError) as error:
-            GpuModel.from_toml(text.replace("busy = 70", f"busy = {wrong}"), "t4.toml")
+            GpuModel.from_text(text.replace("busy = 70", f"busy = {wrong}"), "t4.toml")
         assert told in str(error.value)
         assert len(str(error.value).splitlines()) == 1
     with pytest.raises(InputError, match="unknown key: `rest`"):
-        GpuModel.from_toml(text.replace("busy = 70", "busy = 70\nrest = 9"), "t4.toml")
+        GpuModel.from_text(text.replace("busy = 70", "busy = 70\nrest = 9"), "t4.toml")
     rows = json.loads(run("machine", "list", "--gpu-models", "--json").stdout)
     assert {row["name"]: row["busy_power"] for row in rows}["h20"] is None
     assert sum(row["busy_power"] is not None for row in rows) > 60
@@ -99,8 +92,8 @@ def test_size_compare_and_train_tell_one_energy(gpu: str, watts: float, tmp_path
     trained: Any = train("lenet", "dgx1-v100", batch=512, scaling=False, prices=prices)
     copy = round(trained.best.step.copy_cost * 1e9)
     scenario.write_text(STEP.format(copy=copy), encoding="utf-8")
-    compared: Any = compare_scenario(scenario, prices=prices)
-    sized = size_scenario(scenario, ["job.a.computation_scale=1,2"], prices=prices)
+    compared: Any = compare(scenario, prices=prices)
+    sized = size_system(scenario, ["job.a.computation_scale=1,2"], prices=prices)
     step = trained.best.time
     assert compared.outcomes[0].makespan == pytest.approx(step, rel=1e-12)
     expected = 8 * watts * step / 3.6e6
@@ -128,7 +121,7 @@ def test_a_comparison_of_policies_tells_energy(tmp_path: Path) -> None:
     words = ["compare", EXAMPLES / "dgx1-v100-mix.toml", "--prices", prices, "--json"]
     found = json.loads(run(*words).stdout)
     for parts, system in zip(found["parts"], found["hardware"]["systems"], strict=True):
-        played = run_scenario(EXAMPLES / "dgx1-v100-mix.toml", policies=[parts["policy"]])
+        played = play_mix(EXAMPLES / "dgx1-v100-mix.toml", policies=[parts["policy"]])
         busy = parts["gpu_seconds"]
         rest = 8 * played.results[0].makespan - busy
         assert parts["gpu_energy"] == pytest.approx((300 * busy + 50 * rest) / 3.6e6)
@@ -147,7 +140,7 @@ def test_rest_is_of_gpus_alone(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def day() -> Any:
-    return run_scenario(DAY)
+    return play_mix(DAY)
 
 
 def test_energy_in_is_heat_out(day: Any) -> None:
@@ -172,7 +165,7 @@ def test_a_gpu_that_is_always_busy_is_as_warm_as_its_package(tmp_path: Path) -> 
         f'[thermal]\npackage = "{PACKAGE}"\ncells = 24\nbusy = 180\nrest = 0\n',
         encoding="utf-8",
     )
-    heat = run_scenario(scenario).heats["baseline"]
+    heat = play_mix(scenario).heats["baseline"]
     shares = {row["name"]: row["busy_share"] for row in heat.gpus}
     assert sorted(shares.values()) == [0.0, 0.0, 1.0, 1.0]
     text = PACKAGE.read_text(encoding="utf-8")
@@ -181,7 +174,7 @@ def test_a_gpu_that_is_always_busy_is_as_warm_as_its_package(tmp_path: Path) -> 
         text = f'{head}name = "{name}"' + tail.replace("power = 180", f"power = {180 * share}", 1)
     package = tmp_path / "package.toml"
     package.write_text(text, encoding="utf-8")
-    alone = find_heat(package, cells=24).map
+    alone = steady_heat(package, cells=24).map
     assert heat.map is not None
     assert alone.maximum == heat.map.maximum
     assert list(alone.blocks()) == list(heat.map.blocks())
@@ -246,10 +239,10 @@ def test_a_comparison_over_seeds_observes_heat(tmp_path: Path) -> None:
         "thermal.cells": 12,
         "allocation.policies": ["preserve", "baseline"],
     }
-    found = compare_scenario(DAY, settings=settings, seeds=3, workers=local_processes(1))
+    found = compare(DAY, settings=settings, seeds=3, workers=local_processes(1))
     assert isinstance(found, Worth)
     days = [
-        run_scenario(DAY, settings={**settings, "seed": seed, "jobs.generate.seed": seed})
+        play_mix(DAY, settings={**settings, "seed": seed, "jobs.generate.seed": seed})
         for seed in found.seeds
     ]
     for told in found.summary()["heat"]:  # type: ignore[attr-defined]

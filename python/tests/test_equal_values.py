@@ -8,16 +8,9 @@ from typing import Any
 
 import pytest
 
-from linkwright import (
-    Allocator,
-    Job,
-    Pattern,
-    System,
-    load_system,
-    plan,
-    simulate,
-    train,
-)
+from linkwright import Allocator, Pattern, System, plan, train
+from linkwright.network import read_system
+from linkwright.scenario import Job, play_jobs
 
 DGX1 = System("dgx1-v100")
 RING = Pattern("ring", 3)
@@ -28,7 +21,7 @@ HASHED: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "System": lambda: (DGX1, System.from_text(DGX1.to_toml()), System("dgx2")),
     "System of several": lambda: (
         System(DGX1, 2, network="torus"),
-        load_system("dgx1-v100", 2, network="torus"),
+        read_system("dgx1-v100", 2, network="torus"),
         System(DGX1, 2, network="100 Gb/s"),
     ),
     "Match": lambda: (
@@ -43,8 +36,8 @@ COMPARED: dict[str, Callable[[], tuple[Any, Any]]] = {
     "Timing": lambda: (PLAN.time(1 << 20), PLAN.time(1 << 21)),
     "Table": lambda: (PLAN.steps(), plan(DGX1, [0, 1], "all-reduce").steps()),
     "Table of floats": lambda: (
-        simulate(DGX1, [Job("a", "gmm", 1)]).jobs(),
-        simulate(DGX1, [Job("a", "gmm", 2)]).jobs(),
+        play_jobs(DGX1, [Job("a", "gmm", 1)]).jobs(),
+        play_jobs(DGX1, [Job("a", "gmm", 2)]).jobs(),
     ),
     "Export": lambda: (PLAN.to_msccl_xml(), PLAN.to_mscclpp_json()),
     "Explanation": lambda: (

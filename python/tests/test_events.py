@@ -9,16 +9,10 @@ import pyarrow.parquet
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import (
-    ClusterJob,
-    GpuKernel,
-    GpuSystem,
-    LinkwrightError,
-    Program,
-    ProgramBuilder,
-    System,
-    replay_scenario,
-)
+from linkwright import GpuSystem, LinkwrightError, System
+from linkwright.gpu import GpuKernel
+from linkwright.network import ClusterJob, Program, ProgramBuilder
+from linkwright.scenario import play_programs
 
 REPLAY = ("replay", "stencil4d", "--ranks", "64", "--network", "fat-tree")
 
@@ -29,8 +23,8 @@ def _jobs() -> list[ClusterJob]:
 
 def test_events_change_nothing_and_add_up() -> None:
     system = System({"gpus": 1}, network="single-switch")
-    plain = system.replay(_jobs())
-    run = system.replay(_jobs(), packets=1_000_000, queues=1_000_000, queue_window=1e-6)
+    plain = system.play(_jobs())
+    run = system.play(_jobs(), packets=1_000_000, queues=1_000_000, queue_window=1e-6)
     assert run.times == plain.times
     assert (len(plain.packets()), plain.packet_steps, len(plain.queues())) == (0, 0, 0)
     packets = pyarrow.table(run.packets()).to_pylist()
@@ -54,7 +48,7 @@ def test_an_interface_s_queue_has_what_is_left_of_a_message() -> None:
     builder.send(0, 1, 40960)
     builder.receive(1, 0, 40960)
     system = System({"gpus": 1}, network="single-switch")
-    run = system.replay([ClusterJob(builder.build())], queues=1000, queue_window=1e-3)
+    run = system.play([ClusterJob(builder.build())], queues=1000, queue_window=1e-3)
     rows = {row["place"]: row for row in pyarrow.table(run.queues()).to_pylist()}
     # Of ten packets the first goes at once.
     assert rows["node0 to switch0"]["most"] == 9
@@ -62,11 +56,11 @@ def test_an_interface_s_queue_has_what_is_left_of_a_message() -> None:
 
 def test_a_limit_keeps_the_first_and_counts_all() -> None:
     system = System({"gpus": 1}, network="single-switch")
-    run = system.replay(_jobs(), packets=10)
+    run = system.play(_jobs(), packets=10)
     assert len(run.packets()) == 10
     assert run.packet_steps > 10
     with pytest.raises(LinkwrightError, match="there is no link"):
-        system.replay(_jobs(), packets=10, packets_link="leaf9 to node1")
+        system.play(_jobs(), packets=10, packets_link="leaf9 to node1")
 
 
 @pytest.mark.parametrize("what", ["packets", "messages", "queues"])
@@ -159,8 +153,8 @@ def test_synthetic_traffic_is_a_job_beside_others() -> None:
         Program.skeleton("synthetic", 16, **load), mapping=list(range(1, 32, 2))
     )
     stencil = ClusterJob(Program.skeleton("stencil4d", 16), mapping=list(range(0, 32, 2)))
-    [alone] = system.replay([stencil]).times
-    beside = system.replay([stencil, background])
+    [alone] = system.play([stencil]).times
+    beside = system.play([stencil, background])
     assert beside.times[0] > alone
     assert pyarrow.table(beside.jobs()).to_pylist()[1]["messages"] == 800
 
@@ -168,9 +162,9 @@ def test_synthetic_traffic_is_a_job_beside_others() -> None:
 def test_synthetic_traffic_is_replayed_and_warms_up() -> None:
     load = {"in_flight": 2, "messages": 20}
     system = System({"gpus": 1}, network="single-switch")
-    alone = system.replay([ClusterJob(Program.skeleton("synthetic", 8, **load))])
+    alone = system.play([ClusterJob(Program.skeleton("synthetic", 8, **load))])
     warmed = Program.skeleton("synthetic", 8, warm_up=10, **load)
-    run = system.replay([ClusterJob(warmed)], timeline=1000)
+    run = system.play([ClusterJob(warmed)], timeline=1000)
     assert run.times[0] > 1.2 * alone.times[0]
     # Messages, and their answers.
     assert pyarrow.table(run.jobs()).to_pylist()[0]["messages"] == 8 * 30 * 2
@@ -181,7 +175,7 @@ def test_synthetic_traffic_is_replayed_and_warms_up() -> None:
 def test_more_in_flight_carries_more() -> None:
     system = System({"gpus": 1}, network="single-switch")
     times = [
-        system.replay([ClusterJob(Program.skeleton("synthetic", 8, in_flight=count))]).times[0]
+        system.play([ClusterJob(Program.skeleton("synthetic", 8, in_flight=count))]).times[0]
         for count in (1, 2, 8)
     ]
     assert times == sorted(times, reverse=True)
@@ -207,7 +201,7 @@ parameters = { pattern = "PATTERN", load = 1.0, messages = 40 }
 
     def time(pattern: str) -> float:
         path.write_text(text.replace("PATTERN", pattern), encoding="utf-8")
-        [taken] = replay_scenario(path).run.times
+        [taken] = play_programs(path).run.times
         return float(taken)
 
     # Eight nodes share the one link to the next group.

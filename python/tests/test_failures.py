@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from linkwright import run_scenario
+from linkwright.scenario import play_mix
 from linkwright.cli.commands import app
 
 DAY = """
@@ -47,7 +47,7 @@ def test_a_failure_is_told_wherever_a_day_is(tmp_path: Path) -> None:
     assert "failure" in printed
     told = json.loads(run("run", path, "--attribute", "--json"))
     [costs] = told["failures"]
-    day = run_scenario(path, attribute=True)
+    day = play_mix(path, attribute=True)
     rows = list(day.results[0].jobs())
     assert costs["restarts"] == sum(row["restarts"] for row in rows) > 0
     assert costs["lost"] == pytest.approx(sum(row["lost"] for row in rows))
@@ -66,14 +66,14 @@ def test_where_nothing_fails_nothing_is_told(tmp_path: Path) -> None:
     printed = run("run", path, "--attribute")
     assert "failure" not in printed
     assert "failures" not in json.loads(run("run", path, "--json"))
-    [row, *_] = run_scenario(path).results[0].jobs()
+    [row, *_] = play_mix(path).results[0].jobs()
     assert "restarts" not in row
 
 
 def test_parts_that_are_absent_all_day(tmp_path: Path) -> None:
     path = scenario(tmp_path, DAY)
     run("run", path, "--without", "GPU0", "--without", "GPU1", "-o", str(tmp_path / "out"))
-    day = run_scenario(path, settings={"system.without": ["GPU0", "GPU1"]})
+    day = play_mix(path, settings={"system.without": ["GPU0", "GPU1"]})
     assert all({0, 1}.isdisjoint(row["gpus"]) for row in day.results[0].jobs())
     compared = json.loads(run("compare", path, "--without", "GPU0", "--json"))
     assert "preserve" in [it["policy"] for it in compared["parts"]]

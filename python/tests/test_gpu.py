@@ -16,21 +16,10 @@ import pytest
 from commands import linkwright
 from interrupts import PATIENCE, interrupted, running
 
-from linkwright import (
-    GpuKernel,
-    GpuModel,
-    GpuRun,
-    GpuSystem,
-    MachineError,
-    SimulationError,
-    TimeLimitError,
-    choice_names,
-    gpu_benchmarks,
-    gpu_litmus,
-    gpu_litmus_tests,
-    gpu_model,
-    names,
-)
+from linkwright import GpuSystem, names
+from linkwright.errors import MachineError, SimulationError, TimeLimitError
+from linkwright.gpu import GpuKernel, GpuModel, GpuRun, gpu_benchmarks, gpu_litmus, gpu_litmus_tests
+from linkwright.scenario import choice_names
 
 
 def test_a_run_tells_its_time_its_traffic_and_its_answer() -> None:
@@ -464,11 +453,11 @@ def test_coherence_costs_what_its_fields_take() -> None:
 
 
 def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
-    text = gpu_model("r9-nano").to_toml().replace('name = "r9-nano"', 'name = "mine"')
+    text = GpuModel.find("r9-nano").to_toml().replace('name = "r9-nano"', 'name = "mine"')
     file = tmp_path / "mine.toml"
     # Half the compute units, each twice as far from its caches.
     file.write_text(text.replace("bank = 20", "bank = 40"))
-    slow = GpuSystem(GpuModel.from_toml(file.read_text()))
+    slow = GpuSystem(GpuModel.from_text(file.read_text()))
     assert slow.run("fir", 4096).time > GpuSystem().run("fir", 4096).time
     result = linkwright("gpu", "run", "relu", "--size", "64", "--preset", str(file))
     assert result.exit_code == 0, result.output
@@ -511,23 +500,23 @@ def test_what_cannot_run_is_told(line: str, said: str) -> None:
 
 
 def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
-    text = gpu_model("r9-nano").to_toml()
+    text = GpuModel.find("r9-nano").to_toml()
     broken = text.replace('interleaving = "4 KiB"', 'interleaving = "3 KiB"')
     with pytest.raises(ValueError, match='3072 is no power of two: `"3 KiB"`; the next is 4096'):
-        GpuModel.from_toml(broken)
+        GpuModel.from_text(broken)
     with pytest.raises(ValueError, match="4097 is not from 1 to 4096"):
-        GpuModel.from_toml(text.replace("mshrs = 64", "mshrs = 4097"))
+        GpuModel.from_text(text.replace("mshrs = 64", "mshrs = 4097"))
     with pytest.raises(ValueError, match="0 is not from 1 to 65536"):
-        GpuModel.from_toml(text.replace("depth = 256", "depth = 0"))
+        GpuModel.from_text(text.replace("depth = 256", "depth = 0"))
     with pytest.raises(ValueError, match='unknown name: `"often"`; there are never, seq'):
-        GpuModel.from_toml(text.replace('merging = "sequential"', 'merging = "often"'))
+        GpuModel.from_text(text.replace('merging = "sequential"', 'merging = "often"'))
     with pytest.raises(MachineError, match=r"has no \[hierarchy\]"):
         GpuSystem("t4")
 
 
 def _wired(text: str) -> GpuModel:
     """Gives the GPUs of Table 3.1 a wiring of these keys."""
-    return GpuModel.from_toml(f"{gpu_model('r9-nano').to_toml()}\n[hierarchy.wiring]\n{text}\n")
+    return GpuModel.from_text(f"{GpuModel.find('r9-nano').to_toml()}\n[hierarchy.wiring]\n{text}\n")
 
 
 @pytest.mark.parametrize(
@@ -555,7 +544,7 @@ def test_a_wiring_that_cannot_be_is_refused_in_a_line(keys: str, said: str) -> N
 
 def test_a_wiring_comes_back_and_its_links_are_named() -> None:
     ring = _wired('shape = "ring"\nlink = 70\nbandwidth = "8 GB/s"')
-    assert GpuModel.from_toml(ring.to_toml()) == ring
+    assert GpuModel.from_text(ring.to_toml()) == ring
     run = GpuSystem(ring, 4, "tsm-wt-c-rc").run("relu", 65_536)
     assert run.correct
     assert {"GPU0 L2 bank 3 to router 0", "router 0 to router 3"} <= {
@@ -569,8 +558,8 @@ def test_a_wiring_comes_back_and_its_links_are_named() -> None:
 
 
 def test_timestamps_that_a_small_storage_unit_forgets_are_counted() -> None:
-    text = gpu_model("r9-nano").to_toml().replace("ways = 8", "ways = 8\nentries = 64")
-    small = GpuModel.from_toml(text)
+    text = GpuModel.find("r9-nano").to_toml().replace("ways = 8", "ways = 8\nentries = 64")
+    small = GpuModel.from_text(text)
 
     def forgotten(model: GpuModel | str, memory: names.MemorySystemName) -> int:
         run = GpuSystem(model, 4, memory).run("relu", 65_536, data=False)

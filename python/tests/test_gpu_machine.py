@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from commands import linkwright
 
-from linkwright import GpuSystem, MachineError, SimulationError, System, load_system, plan
+from linkwright import GpuSystem, System, plan
+from linkwright.errors import MachineError, SimulationError
+from linkwright.network import read_system
 from linkwright.drawing import machine_drawing
 from linkwright.errors import AllocationError
 from linkwright.specification import chart_specification
@@ -22,7 +24,7 @@ SMALL = ("gpu", "run", "mt", "--size", "128")
 
 def of_machine(*gpus: int, name: str = "dgx1-v100", **options: object) -> GpuSystem:
     """Gives GPUs of a machine, with the inside of the only model that has one."""
-    return GpuSystem("r9-nano", machine=load_system(name), on=list(gpus), **options)  # type: ignore[arg-type]
+    return GpuSystem("r9-nano", machine=read_system(name), on=list(gpus), **options)  # type: ignore[arg-type]
 
 
 def test_the_shell_and_python_give_the_same_over_a_machine_s_links() -> None:
@@ -50,12 +52,12 @@ def test_the_output_says_what_lies_between_and_what_inside() -> None:
 
 
 def test_all_gpus_of_a_machine_take_part_where_nobody_names_them() -> None:
-    whole = GpuSystem("r9-nano", machine=load_system("hgx-h100"))
+    whole = GpuSystem("r9-nano", machine=read_system("hgx-h100"))
     assert (whole.gpus, whole.on) == (8, list(range(8)))
-    assert GpuSystem("r9-nano", 2, machine=load_system("hgx-h100")).on == [0, 1]
-    lacking = GpuSystem("r9-nano", 2, machine=load_system("hgx-h100"), without=["GPU0"])
+    assert GpuSystem("r9-nano", 2, machine=read_system("hgx-h100")).on == [0, 1]
+    lacking = GpuSystem("r9-nano", 2, machine=read_system("hgx-h100"), without=["GPU0"])
     assert (lacking.on, lacking.without) == ([1, 2], ["GPU0"])
-    assert lacking.machine == load_system("hgx-h100")
+    assert lacking.machine == read_system("hgx-h100")
 
 
 def test_links_decide_how_long_a_kernel_takes() -> None:
@@ -157,7 +159,7 @@ def test_what_a_machine_does_not_have_is_told_in_a_line(line: str, said: str) ->
 
 
 def test_python_refuses_the_same() -> None:
-    machine = load_system("dgx1-v100")
+    machine = read_system("dgx1-v100")
     with pytest.raises(MachineError, match=r"has no \[hierarchy\]; give a preset"):
         GpuSystem(machine=machine)
     with pytest.raises(MachineError, match="`on` names GPUs of a machine; give the machine, too"):
@@ -233,7 +235,7 @@ def test_the_dissertation_s_systems_are_machines(machine: str, benchmark: str, m
 
 
 def test_shared_memory_is_drawn_and_no_way_between_others() -> None:
-    shared, plain = load_system("mgpu-tsm"), load_system("mgpu-rdma")
+    shared, plain = read_system("mgpu-tsm"), read_system("mgpu-rdma")
     kinds = [row["kind"] for row in shared.devices()]
     assert (kinds.count("memory-switch"), kinds.count("memory")) == (1, 1)
     assert {row["kind"] for row in plain.devices()} == set(kinds) - {"memory-switch", "memory"}
@@ -252,7 +254,7 @@ def test_shared_memory_is_drawn_and_no_way_between_others() -> None:
 
 
 def test_less_bandwidth_to_shared_memory_takes_longer() -> None:
-    shared = load_system("mgpu-tsm")
+    shared = read_system("mgpu-tsm")
     text = shared.to_toml()
     assert 'bandwidth = "32 GB/s"' in text
     narrow = System.from_text(text.replace('bandwidth = "32 GB/s"', 'bandwidth = "8 GB/s"'))
@@ -268,11 +270,11 @@ def test_less_bandwidth_to_shared_memory_takes_longer() -> None:
 
 
 def test_a_kernel_is_a_job_of_a_replay() -> None:
-    system = load_system("dgx1-v100")
+    system = read_system("dgx1-v100")
     job = GpuSystem("r9-nano", machine=system, on=[0, 3]).job("mt", 128, name="transpose")
     assert (job.name, job.program.name, job.ranks, job.mapping) == ("transpose", "mt", 2, [0, 3])
     assert pickle.loads(pickle.dumps(job)) == job
     by_itself = GpuSystem("r9-nano", machine=system, on=[0, 3]).run("mt", 128, data=False)
-    assert system.replay([job]).times[0] == pytest.approx(by_itself.time, rel=0.02)
+    assert system.play([job]).times[0] == pytest.approx(by_itself.time, rel=0.02)
     with pytest.raises(SimulationError, match="lines of 64 bytes, which are packets"):
-        system.replay([job], fidelity="flow")
+        system.play([job], fidelity="flow")

@@ -16,16 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from linkwright import (
-    MOST_JOBS,
-    InputError,
-    LinkwrightError,
-    MachineError,
-    NeuralNetwork,
-    System,
-    generate_jobs,
-    read_scenario,
-)
+from linkwright import LinkwrightError, System
+from linkwright.errors import InputError, MachineError
+from linkwright.scenario import MOST_JOBS, generate_jobs, Scenario
+from linkwright.training import NeuralNetwork
 
 if sys.platform == "win32":
     pytest.skip("needs the limits of POSIX", allow_module_level=True)
@@ -251,7 +245,7 @@ def test_jobs_beyond_counting_are_refused() -> None:
         with pytest.raises(LinkwrightError, match=r"1000000|give 0 to"):
             generate_jobs(count=count)
     with pytest.raises(InputError, match="write a whole number from 1 to 1000000"):
-        read_scenario(TEXTS["a million jobs"][0]())
+        Scenario.from_text(TEXTS["a million jobs"][0]())
 
 
 @pytest.mark.parametrize(
@@ -306,7 +300,7 @@ def test_a_machine_of_16384_gpus_is_shown_without_its_pairs(tmp_path: Path) -> N
 
 def test_layers_are_read_in_a_time_that_grows_with_their_number() -> None:
     before = time.process_time()
-    network = NeuralNetwork.from_toml(layers(10_000))
+    network = NeuralNetwork.from_text(layers(10_000))
     assert time.process_time() - before < 2
     names = [row["name"] for row in network.layers()]
     assert (names[0], names[1], names[-1]) == ("relu", "relu-2", "relu-10000")

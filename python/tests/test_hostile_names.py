@@ -13,13 +13,13 @@ import typer
 from commands import linkwright
 from typer.core import TyperGroup
 
-from linkwright import (
+from linkwright import System
+from linkwright.scenario import (
     Job,
     SimulationResult,
-    System,
-    replay_scenario,
-    run_scenario,
-    simulate,
+    play_programs,
+    play_mix,
+    play_jobs,
     write_jobs,
     write_run,
 )
@@ -302,13 +302,13 @@ def write_pages(folder: Path, name: str) -> list[Path]:
     write_inputs(folder, name)
     machine = System.from_text((folder / "machine.toml").read_text(encoding="utf-8"))
     results: list[SimulationResult] = [
-        simulate(machine, [Job(name, "gmm", 2, iterations=3)], "preserve")
+        play_jobs(machine, [Job(name, "gmm", 2, iterations=3)], "preserve")
     ]
     chart = folder / "occupancy.html"
     save_chart(occupancy(results[0], machine.gpu_names, title=name), chart)
     run, replay = folder / "run", folder / "replay"
-    write_run(run_scenario(folder / "server.toml"), run)
-    write_run(replay_scenario(folder / "cluster.toml"), replay)
+    write_run(play_mix(folder / "server.toml"), run)
+    write_run(play_programs(folder / "cluster.toml"), replay)
     for command in ("compare", "time", "expect"):
         plot = folder / f"{command}.html"
         done = linkwright(

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from commands import linkwright
 
-from linkwright import CollectiveError, System, expect, nccl_interfaces
+from linkwright import System, expect
+from linkwright.collectives import nccl_interfaces
+from linkwright.errors import CollectiveError
 from linkwright.names import CollectiveName
 
 TWO = System("hgx-h100", servers=2, network="400 Gb/s")

@@ -7,16 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from linkwright import (
-    ClusterJob,
-    InputError,
-    Job,
-    Scenario,
-    SimulationError,
-    System,
-    read_scenario,
-    simulate,
-)
+from linkwright import System
+from linkwright.errors import InputError, SimulationError
+from linkwright.network import ClusterJob
+from linkwright.scenario import Job, Scenario, play_jobs
 from linkwright.names import FidelityName, GpuSpeedName
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.policies import job_rows
@@ -41,7 +35,7 @@ def seconds(
     bucket: int | None = None,
 ) -> float:
     """How long ten iterations of AlexNet take alone."""
-    result = simulate(
+    result = play_jobs(
         System(machine),
         [Job("a", "alexnet", gpus, iterations=10)],
         run_time="played",
@@ -78,10 +72,10 @@ def test_buckets_hide_reducing_behind_computing(fidelity: FidelityName) -> None:
 
 def test_a_scenario_says_the_same_as_the_function() -> None:
     settings = 'host_copies = true\ngpu_speed = "own"\nbucket = "25 MB"'
-    scenario = read_scenario(SCENARIO.format(settings=settings), "day.toml")
+    scenario = Scenario.from_text(SCENARIO.format(settings=settings), "day.toml")
     assert isinstance(scenario, Scenario)
     assert (scenario.host_copies, scenario.gpu_speed, scenario.bucket) == (True, "own", 25_000_000)
-    plain = read_scenario(SCENARIO.format(settings=""), "day.toml")
+    plain = Scenario.from_text(SCENARIO.format(settings=""), "day.toml")
     assert (plain.host_copies, plain.gpu_speed, plain.bucket) == (False, "reference", None)
 
 
@@ -95,7 +89,7 @@ def test_a_scenario_says_the_same_as_the_function() -> None:
 )
 def test_what_a_scenario_may_not_say_is_refused_with_its_line(settings: str, told: str) -> None:
     with pytest.raises(InputError) as refused:
-        read_scenario(SCENARIO.format(settings=settings), "day.toml")
+        Scenario.from_text(SCENARIO.format(settings=settings), "day.toml")
     assert told in str(refused.value)
 
 
@@ -117,7 +111,7 @@ GRADIENTS = 243_860_896
 
 def job_of(keys: str, server: str = "dgx1-v100") -> tuple[System, ClusterJob]:
     """The one job of a scenario, and what it runs on."""
-    system, [job], _ = read_scenario(ONE_JOB.format(server=server, keys=keys), "day.toml").build()
+    system, [job], _ = Scenario.from_text(ONE_JOB.format(server=server, keys=keys), "day.toml").build()
     return system, job
 
 
@@ -146,7 +140,7 @@ def test_a_job_of_ranks_runs_a_workload_with_keys_of_its_own() -> None:
 def test_such_a_job_takes_what_one_that_a_policy_places_takes() -> None:
     system, job = job_of('workload = "alexnet"\nranks = 1\niterations = 10\nhost_copies = true')
     assert (job.name, job.iterations) == ("alexnet", 10)
-    alone = system.replay([job]).makespan
+    alone = system.play([job]).makespan
     assert alone == pytest.approx(seconds("dgx1-v100", 1, "packet", host_copies=True), rel=1e-9)
 
 
@@ -187,7 +181,7 @@ def test_whose_copies_go_first_counts_in_a_day(fidelity: FidelityName) -> None:
     jobs = [Job(name, "alexnet", 1, iterations=5) for name in ("a", "b", "c")]
 
     def ends(bus: str) -> list[float]:
-        scenario = read_scenario(day + f"[pcie]\n{bus}\n")
+        scenario = Scenario.from_text(day + f"[pcie]\n{bus}\n")
         system, _, notes = scenario.build()
         assert not notes
         result = simulated(scenario, system, jobs, scenario.policies[0])

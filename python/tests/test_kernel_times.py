@@ -7,16 +7,10 @@ import pytest
 from commands import fails, linkwright, parsed
 from test_cli_json import check, schema
 
-from linkwright import (
-    InputError,
-    MachineError,
-    SimulationError,
-    choice_names,
-    gpu_models,
-    kernel_fields,
-    kernel_time_terms,
-    kernel_times,
-)
+from linkwright.errors import InputError, MachineError, SimulationError
+from linkwright.gpu import gpu_models
+from linkwright.scenario import choice_names
+from linkwright.training import kernel_fields, kernel_time_terms, kernel_times
 
 SHAPES = {
     "gemm": "4096x4096x8192",

@@ -11,7 +11,8 @@ import pytest
 from commands import linkwright
 from test_cli_json import check, schema
 
-from linkwright import KernelTrace, Model, ModelTraining, System, train, train_model
+from linkwright import System, train, train_model
+from linkwright.training import KernelTrace, Model, ModelTraining
 from linkwright.errors import FileError, InputError, SimulationError
 from linkwright.kernel_traces import MeasuredKernels, is_trace
 

@@ -9,7 +9,10 @@ import pytest
 from commands import linkwright
 from test_cli_json import check, schema
 
-from linkwright import LayoutSearch, ModelTraining, OutOfMemoryError, load_system, train_model
+from linkwright import train_model
+from linkwright.errors import OutOfMemoryError
+from linkwright.network import read_system
+from linkwright.training import LayoutSearch, ModelTraining
 from linkwright.runs.models.search import SearchedLayouts
 
 SMALL: dict[str, Any] = {"batch": 8, "tokens": 2048}
@@ -78,7 +81,7 @@ def test_nothing_that_fits_is_said_with_what_would() -> None:
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    system = load_system("hgx-h100")
+    system = read_system("hgx-h100")
     training = ModelTraining(
         train_model("llama-3.2-1b", layout="dp=1", batch=1).model, "dp=1", batch=8
     )

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 from commands import fails, parsed
 
-from linkwright import CollectiveError, names, plan
+from linkwright import names, plan
+from linkwright.errors import CollectiveError
 from linkwright.cli.library_times import MOST_PLANNED, library_rows
-from linkwright.systems import load_system
+from linkwright.systems import read_system
 
 MANY = ("all-reduce", "--machine", "hgx-h100", "--servers", "129", "--network", "400Gb/s")
 
 
 @pytest.mark.parametrize("algorithm", ["nccl-ring", "nccl-tree", "nvls-tree"])
 def test_rows_are_those_of_the_plans(algorithm: names.AlgorithmName) -> None:
-    system = load_system("hgx-h100", 4, network="400Gb/s")
+    system = read_system("hgx-h100", 4, network="400Gb/s")
     sizes = [1 << 20, 64 << 20]
     rows = library_rows(system, list(range(32)), "all-reduce", algorithm, None, sizes, None, None)
     wanted = ("--machine", "hgx-h100", "--servers", "4", "--network", "400Gb/s")
@@ -56,6 +57,6 @@ def test_what_only_plans_have_is_refused(given: tuple[str, ...], said: str) -> N
 
 
 def test_as_many_as_a_plan_can_have_are_left_to_plans() -> None:
-    system = load_system("hgx-h100", 129, network="400Gb/s")
+    system = read_system("hgx-h100", 129, network="400Gb/s")
     with pytest.raises(CollectiveError, match=f"name {MOST_PLANNED} at most"):
         plan(system, range(MOST_PLANNED + 1), "all-reduce", algorithm="nccl-ring")

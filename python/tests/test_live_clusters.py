@@ -277,7 +277,7 @@ def test_larger_jobs_than_any_server_have_patterns() -> None:
 
 def test_a_decision_on_sixty_four_servers_takes_less_than_five_milliseconds() -> None:
     system = lw.System("hgx-h100", 64, network="fat-tree")
-    for choice in lw.choice_names()["server_choice"]:
+    for choice in lw.scenario.choice_names()["server_choice"]:
         allocator = lw.Allocator(system, servers=choice)  # type: ignore[arg-type]
         for pattern in (lw.Pattern("ring", 4), lw.Pattern("chain", 20), lw.Pattern("ring", 512)):
             assert allocator.measure_decision(pattern, repeats=20) < 5e-3

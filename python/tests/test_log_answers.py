@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from commands import linkwright
 
-from linkwright import InputError, System, load_system, read_nccl_tests
-from linkwright.nccl_tests import compare_log, load_log
+from linkwright import System
+from linkwright.collectives import NcclTestsLog
+from linkwright.errors import InputError
+from linkwright.network import read_system
+from linkwright.nccl_tests import compare_log, read_nccl_log
 
 LOGS = Path(__file__).parent / "logs"
 ALL = list(range(8))
@@ -126,8 +129,8 @@ H100, A100 = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"
 
 
 def of_two(text: str, machine: str = "hgx-h100", network: str = "400Gb/s", **options: Any) -> Any:
-    system = load_system(machine, 2, network=network)
-    return compare_log(read_nccl_tests(text), system, list(range(16)), "all-reduce", **options)
+    system = read_system(machine, 2, network=network)
+    return compare_log(NcclTestsLog.from_text(text), system, list(range(16)), "all-reduce", **options)
 
 
 @pytest.mark.parametrize(
@@ -194,12 +197,12 @@ def test_the_transport_that_the_log_names_is_named() -> None:
     assert "--network-bandwidth" in finding.option
     # A lone host has no network to exchange over, though NCCL names one.
     own = compare_log(
-        read_nccl_tests(log_of(1, A100, 58.0, *lines)), System("dgx-a100"), ALL, "all-reduce"
+        NcclTestsLog.from_text(log_of(1, A100, 58.0, *lines)), System("dgx-a100"), ALL, "all-reduce"
     )
     assert own.findings == []
     shared = "a:1:1 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct"
     [finding] = compare_log(
-        read_nccl_tests(log_of(1, A100, 20.0, shared)), System("dgx-a100"), ALL, "all-reduce"
+        NcclTestsLog.from_text(log_of(1, A100, 20.0, shared)), System("dgx-a100"), ALL, "all-reduce"
     ).findings
     assert finding.option == "--no-p2p"
 
@@ -226,7 +229,7 @@ def test_the_transport_that_the_log_names_is_named() -> None:
 def test_what_the_log_states_comes_with_the_option_that_asks_rightly(
     lines: list[str], options: Any, option: str | None
 ) -> None:
-    log = read_nccl_tests(log_of(1, H100, 100.0, *(f"a:1:1 [0] NCCL INFO {it}" for it in lines)))
+    log = NcclTestsLog.from_text(log_of(1, H100, 100.0, *(f"a:1:1 [0] NCCL INFO {it}" for it in lines)))
     found = compare_log(log, System("hgx-h100"), ALL, "all-reduce", **options)
     assert [finding.option for finding in found.findings] == ([] if option is None else [option])
     assert ("no cause is looked for" in found.meaning) == (option is not None)
@@ -234,14 +237,14 @@ def test_what_the_log_states_comes_with_the_option_that_asks_rightly(
 
 def test_hosts_and_gpus_are_those_that_were_asked_about() -> None:
     text = log_of(2, A100, 100.0, each=4)
-    found = compare_log(read_nccl_tests(text), System("dgx-a100"), ALL, "all-reduce")
+    found = compare_log(NcclTestsLog.from_text(text), System("dgx-a100"), ALL, "all-reduce")
     [finding] = found.findings
     assert finding.text.startswith(
         "The log is of 2 hosts with 4 GPUs each, and 8 GPUs of one server"
     )
     assert "--servers 2" in (finding.option or "")
     with pytest.raises(InputError, match=r"2 hosts with 8 GPUs each.*--servers 2"):
-        compare_log(read_nccl_tests(log_of(2, A100, 100.0)), System("dgx-a100"), ALL, "all-reduce")
+        compare_log(NcclTestsLog.from_text(log_of(2, A100, 100.0)), System("dgx-a100"), ALL, "all-reduce")
     # A size of memory makes no other GPU, and another generation does.
     for model, option in {
         "NVIDIA A100-SXM4-40GB": None,
@@ -249,12 +252,12 @@ def test_hosts_and_gpus_are_those_that_were_asked_about() -> None:
         H100: "hgx-h100",
         "NVIDIA B200": "hgx-b200",
     }.items():
-        log = read_nccl_tests(log_of(1, model, 200.0))
+        log = NcclTestsLog.from_text(log_of(1, model, 200.0))
         findings = compare_log(log, System("dgx-a100"), ALL, "all-reduce").findings
         assert [(it.option or "").split()[1].rstrip(",") for it in findings] == (
             [option] if option else []
         )
-    log = read_nccl_tests(log_of(1, A100, 200.0, test="all_gather_perf"))
+    log = NcclTestsLog.from_text(log_of(1, A100, 200.0, test="all_gather_perf"))
     with pytest.raises(InputError, match="is of all-gather, and reduce-scatter is asked"):
         compare_log(log, System("dgx-a100"), ALL, "reduce-scatter")
 
@@ -277,5 +280,5 @@ def test_what_the_log_states_is_printed_before_the_answer(tmp_path: Path) -> Non
 
 def test_the_log_of_an_example_is_as_it_was() -> None:
     example = Path(__file__).parents[2] / "examples/measurements/dgx1-v100-gpus-0-3.nccl-tests.txt"
-    found = compare_log(load_log(example), System("dgx1-v100"), [0, 3], "all-reduce")
+    found = compare_log(read_nccl_log(example), System("dgx1-v100"), [0, 3], "all-reduce")
     assert found.findings == []

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from linkwright import InputError, LinkwrightError, MachineError, System
+from linkwright import LinkwrightError, System
+from linkwright.errors import InputError, MachineError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PAIR = (EXAMPLES / "pair.toml").read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ def test_a_slow_link_is_named_and_kept() -> None:
 
 
 def test_what_is_no_matrix_is_refused() -> None:
-    with pytest.raises(lw.InputError, match="no matrix"):
+    with pytest.raises(lw.errors.InputError, match="no matrix"):
         lw.System("dgx1-v100").with_measured("hello")
 
 

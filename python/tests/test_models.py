@@ -10,21 +10,18 @@ from typing import Any
 import pytest
 from commands import linkwright
 
-from linkwright import (
+from linkwright import train, train_model
+from linkwright.errors import (
     ArgumentError,
     FileError,
     InputError,
     MachineError,
-    Model,
-    ModelTraining,
     OutOfMemoryError,
     SimulationError,
-    load_system,
-    models,
-    train,
-    train_model,
-    write_run,
 )
+from linkwright.network import read_system
+from linkwright.scenario import write_run
+from linkwright.training import Model, ModelTraining, models
 
 PARTS = ("weights", "gradients", "optimizer", "activations", "passing", "collectives")
 # Llama 3.1 8B as torchtitan trains it on eight H100s with 96 GB.
@@ -152,7 +149,7 @@ def test_more_of_a_gpu_never_slows_a_step_and_its_data_sheet_s_changes_nothing()
 
 
 def test_what_a_gpu_s_file_lacks_is_given_from_outside(tmp_path: Path) -> None:
-    machine = load_system("hgx-h100").to_toml().replace("H100-SXM5-80GB", "H20")
+    machine = read_system("hgx-h100").to_toml().replace("H100-SXM5-80GB", "H20")
     (tmp_path / "own.toml").write_text(machine)
     model: dict[str, Any] = {
         "model": "llama-3.2-1b",
@@ -189,14 +186,14 @@ def test_what_a_gpu_s_file_lacks_is_given_from_outside(tmp_path: Path) -> None:
 
 
 def test_machines_with_changed_gpus_are_systems() -> None:
-    own = load_system("hgx-h100")
+    own = read_system("hgx-h100")
     changed = own.with_gpus(power=500, memory="96 GB")
     assert changed != own
     assert pickle.loads(pickle.dumps(changed)) == changed
     [memory] = {row["memory"] for row in changed.devices() if row["is_gpu"]}
     assert memory == 96e9
-    two = load_system("hgx-h100", 2).with_gpus(power=500)
-    assert pickle.loads(pickle.dumps(two)) == two != load_system("hgx-h100", 2)
+    two = read_system("hgx-h100", 2).with_gpus(power=500)
+    assert pickle.loads(pickle.dumps(two)) == two != read_system("hgx-h100", 2)
     step = train("lenet", changed, gpus=1, scaling=False)
     slow = train("lenet", own, gpus=1, scaling=False, gpu_power="500W")
     assert step.steps[0].time == slow.steps[0].time

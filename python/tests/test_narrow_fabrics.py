@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from linkwright import ClusterJob, ProgramBuilder, System, expect, plan, train
+from linkwright import System, expect, plan, train
+from linkwright.network import ClusterJob, ProgramBuilder
 
 SIZE = 256 << 20
 
@@ -50,7 +51,7 @@ def test_every_door_gives_the_same_time(system: System) -> None:
     row = expected(system, gpus)
     program = ProgramBuilder(len(gpus))
     program.collective("all-reduce", SIZE)
-    replayed = system.replay(
+    replayed = system.play(
         [ClusterJob(program.build(), mapping=gpus)],
         fidelity="flow",
         collectives={"protocol": "nccl", "planner": "nccl-ring"},

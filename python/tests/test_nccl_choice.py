@@ -9,18 +9,12 @@ from typing import Any, Unpack
 import pytest
 from commands import linkwright
 
-from linkwright import (
-    CollectiveError,
-    System,
-    choice_doubts,
-    expect,
-    load_system,
-    nccl_choices,
-    nccl_explanation,
-    nccl_release,
-)
+from linkwright import System, expect
+from linkwright.collectives import choice_doubts, nccl_choices, nccl_explanation, nccl_release
+from linkwright.errors import CollectiveError
+from linkwright.network import read_system
 from linkwright.names import CollectiveName, ProcessesName
-from linkwright.nccl_tests import ExpectOptions, load_log, version_of
+from linkwright.nccl_tests import ExpectOptions, read_nccl_log, version_of
 
 EIGHT = list(range(8))
 MIB = 1 << 20
@@ -40,7 +34,7 @@ def test_a_release_is_that_of_the_machine_and_says_where_it_stands_in() -> None:
     assert library == "NCCL 2.10"
     assert note is not None
     assert "nearest older release" in note
-    pair = load_system("mi300x-8", 2, network="400Gb/s")
+    pair = read_system("mi300x-8", 2, network="400Gb/s")
     library, note = nccl_release(pair, list(range(16)))
     assert library == "RCCL 2.22"
     assert note is not None
@@ -73,7 +67,7 @@ def test_switches_reduce_no_numbers_of_eight_bits() -> None:
 
 
 def test_a_process_of_each_server_launches_on_the_gpus_of_its_own() -> None:
-    two = load_system("hgx-h100", 2)
+    two = read_system("hgx-h100", 2)
 
     def time(processes: ProcessesName) -> float:
         found = expect(two, list(range(16)), "all-reduce", [8], processes=processes)
@@ -141,7 +135,7 @@ def test_the_command_takes_amds_gpus_and_names_the_library() -> None:
 
 
 def test_a_log_says_the_version_unless_it_is_told() -> None:
-    log = load_log(LOG)
+    log = read_nccl_log(LOG)
     machine = System("dgx1-v100")
     named = version_of(log, machine, [0, 3])
     words = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
@@ -153,7 +147,7 @@ def test_a_log_says_the_version_unless_it_is_told() -> None:
 
 
 def test_a_job_is_explained_as_nccl_prints_it() -> None:
-    two = load_system("hgx-h100", 2, network="400Gb/s")
+    two = read_system("hgx-h100", 2, network="400Gb/s")
     lines, graphs, costs = nccl_explanation(two, list(range(16)), nccl="2.23.4")
     assert lines[0] == (
         "Pattern 4, crossNic 0, nChannels 8, bw 48.000000/48.000000, type NVL/PXN, sameChannels 0"
@@ -192,7 +186,7 @@ def test_a_doubtful_choice_is_said_with_both_times() -> None:
 
 
 def test_parallel_trees_are_chosen_planned_and_said_not_to_run() -> None:
-    four = load_system("hgx-h100", 4, network="400Gb/s")
+    four = read_system("hgx-h100", 4, network="400Gb/s")
     ids = [0, 8, 16, 24]
     row = next(iter(expect(four, ids, "all-gather", [1 << 20], algorithm="pat")))
     assert (row["algorithm"], row["protocol"]) == ("pat", "Simple")

@@ -12,8 +12,10 @@ from commands import linkwright
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwright import InputError, System, expect, read_nccl_tests
-from linkwright.nccl_tests import calibrate_log, collective_of, compare_log, load_log
+from linkwright import System, expect
+from linkwright.collectives import NcclTestsLog
+from linkwright.errors import InputError
+from linkwright.nccl_tests import calibrate_log, collective_of, compare_log, read_nccl_log
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/measurements/dgx1-v100-gpus-0-3.nccl-tests.txt"
@@ -37,7 +39,7 @@ def log_of(system: System, gpus: list[int], latency: float, share: float) -> str
 
 
 def test_a_log_stands_beside_what_is_expected() -> None:
-    log = load_log(EXAMPLE)
+    log = read_nccl_log(EXAMPLE)
     assert (len(log.rows()), len(log.gpus), log.hosts) == (11, 2, 1)
     compared = compare_log(log, System("dgx1-v100"), [0, 3], "all-reduce")
     assert [row.size for row in compared.rows] == [row["size"] for row in log.rows()]
@@ -56,7 +58,7 @@ def test_a_log_stands_beside_what_is_expected() -> None:
 def test_each_shape_has_its_sentence(latency: float, share: float, words: str) -> None:
     system = System("dgx-a100")
     gpus = list(range(8))
-    log = read_nccl_tests(log_of(system, gpus, latency, share))
+    log = NcclTestsLog.from_text(log_of(system, gpus, latency, share))
     assert collective_of(log) == "all-reduce"
     assert words in compare_log(log, system, gpus, "all-reduce").meaning
 
@@ -64,13 +66,13 @@ def test_each_shape_has_its_sentence(latency: float, share: float, words: str) -
 @given(st.sampled_from(["dgx1-v100", "dgx-a100", "hgx-h100"]))
 def test_what_is_expected_compares_as_expected(name: str) -> None:
     system = System(name)
-    log = read_nccl_tests(log_of(system, list(range(8)), 0.0, 1.0))
+    log = NcclTestsLog.from_text(log_of(system, list(range(8)), 0.0, 1.0))
     ratios = [row.ratio for row in compare_log(log, system, list(range(8)), "all-reduce").rows]
     assert ratios == pytest.approx([1.0] * len(SIZES), rel=1e-2)
 
 
 def test_another_collective_or_other_gpus_are_refused() -> None:
-    log = load_log(EXAMPLE)
+    log = read_nccl_log(EXAMPLE)
     system = System("dgx1-v100")
     with pytest.raises(InputError, match=":7:1: the log is of 2 GPUs, and 8 are asked about"):
         compare_log(log, system, list(range(8)), "all-reduce")
@@ -96,7 +98,7 @@ def test_a_log_that_does_not_say_its_collective_needs_one(tmp_path: Path) -> Non
     assert "does not say which collective" in " ".join(ran.stderr.split())
     path.write_text("no log")
     with pytest.raises(InputError, match="nothing that nccl-tests prints"):
-        load_log(path)
+        read_nccl_log(path)
     ran = linkwright("collective", "expect", "-m", "dgx1-v100")
     assert ran.exit_code == 2
 
@@ -114,7 +116,7 @@ def test_a_machine_is_calibrated_by_its_log_and_every_command_counts_on_its_file
     assert told["median_error_after"] < 0.05 < told["median_error_before"]
     assert {term["name"] for term in told["terms"]} == {"reached.nvlink2", "launch.each"}
     times = [row["after"] for row in told["sweep"]]
-    found = calibrate_log(load_log(EXAMPLE), System("dgx1-v100"), [0, 3], "all-reduce")
+    found = calibrate_log(read_nccl_log(EXAMPLE), System("dgx1-v100"), [0, 3], "all-reduce")
     assert found.server.to_toml() == file.read_text()
     assert [row.after for row in found.rows] == times
     assert pickle.loads(pickle.dumps(found)).server.to_toml() == file.read_text()

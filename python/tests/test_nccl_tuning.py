@@ -9,7 +9,9 @@ from typing import TypeAlias
 import pytest
 from commands import linkwright
 
-from linkwright import CollectiveError, System, nccl_choices, read_nccl_graph_file
+from linkwright import System
+from linkwright.collectives import nccl_choices, nccl_graph_from_text
+from linkwright.errors import CollectiveError
 from linkwright.nccl_tuner import LARGEST, read_tuner
 from linkwright.nccl_tuning import TUNED, Tuning, tune_nccl
 
@@ -49,7 +51,7 @@ def test_every_size_has_a_row_that_names_its_channels(job: Job) -> None:
 
 def test_the_plugin_answers_what_was_meant_for_any_size(job: Job) -> None:
     system, gpus, tuning = job
-    file = read_tuner(tuning.text(system.name))
+    file = TunerFile.from_text(tuning.text(system.name))
     assert file.rows == [tuned.row for tuned in tuning.rows]
     assert file.notes == []
     meant = {tuned.row: tuned for tuned in tuning.rows}
@@ -73,7 +75,7 @@ def test_the_plugin_answers_what_was_meant_for_any_size(job: Job) -> None:
 
 def test_types_and_operations_without_a_cell_run_the_best_ring_or_tree(job: Job) -> None:
     system, gpus, tuning = job
-    file = read_tuner(tuning.text(system.name))
+    file = TunerFile.from_text(tuning.text(system.name))
     refused = {(algorithm, "Simple") for algorithm in ("nvls", "nvls-tree", "pat")}
     for collective in TUNED:
         for size in (8, 4096, 1 << 20, 3 << 24, 1 << 33):
@@ -117,7 +119,7 @@ def test_lines_are_as_the_plugin_takes_them(job: Job) -> None:
     _, _, tuning = job
     text = tuning.text("a\nallreduce,0,1,ring,ll,9,1,8\u20ac" * 50)
     assert all(len(line) < 255 and line.isascii() for line in text.splitlines())
-    assert read_tuner(text).rows == [tuned.row for tuned in tuning.rows]
+    assert TunerFile.from_text(text).rows == [tuned.row for tuned in tuning.rows]
     for line in text.splitlines():
         assert line.startswith("#") or (line.count(",") == 9 and " " not in line)
 
@@ -147,7 +149,7 @@ def test_the_command_writes_both_files(tmp_path: Path) -> None:
     assert f"wrote {tuner}: " in ran.stderr
     assert f"wrote {graph}" in ran.stderr
     assert tuner.read_text() == linkwright(*words).stdout
-    graphs, channels = read_nccl_graph_file(graph.read_text())
+    graphs, channels = nccl_graph_from_text(graph.read_text())
     assert [row["id"] for row in graphs] == [0, 1]
     assert {row["device"] for row in channels} == {0, 3}
 

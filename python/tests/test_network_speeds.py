@@ -8,18 +8,12 @@ from typing import Any
 import pytest
 from commands import linkwright, parsed
 
-from linkwright import (
-    Fabric,
-    InputError,
-    System,
-    fabric_names,
-    load_system,
-    plan,
-    planning_seconds,
-    read_scenario,
-    run_scenario,
-)
-from linkwright.training import train
+from linkwright import System, plan
+from linkwright.collectives import planning_seconds
+from linkwright.errors import InputError
+from linkwright.network import Fabric, fabric_names, read_system
+from linkwright.scenario import Scenario, play_mix
+from linkwright.network_training import train
 
 ALL_REDUCE = ("all-reduce", "-m", "hgx-h100")
 EIGHT = ("-b", "8G", "-e", "8G")
@@ -74,7 +68,7 @@ def networks(folder: Path) -> dict[str, Any]:
 def test_a_kind_alone_has_the_speed_of_the_interfaces_on_every_link(tmp_path: Path) -> None:
     for what, network in networks(tmp_path).items():
         for server, gigabits in [("hgx-h100", 400), ("dgx-a100", 200), ("dgx1-v100", 100)]:
-            system = load_system(server, 2, network=network)
+            system = read_system(server, 2, network=network)
             of_ports, between = speeds(system)
             assert of_ports == {gigabits}, (what, server)
             assert between <= {gigabits}, (what, server)
@@ -115,7 +109,7 @@ def test_where_interfaces_differ_each_port_has_its_own() -> None:
 
 def test_what_is_not_known_keeps_its_speed_and_is_said(tmp_path: Path) -> None:
     pasted = System.from_text(PASTE, name="pasted")
-    nodes = load_system({"gpus": 4}, network="fat-tree")
+    nodes = read_system({"gpus": 4}, network="fat-tree")
     for system, whose in [
         (System(pasted, 2), "the interfaces of pasted"),
         (System("pcie-tree-4", 2), "the interfaces of pcie-tree-4"),
@@ -199,7 +193,7 @@ servers = "spread"
     found = []
     for bandwidth in ("", ', bandwidth = "400 Gb/s"', ', bandwidth = "95.2 Gb/s"'):
         scenario.write_text(day.replace("BANDWIDTH", bandwidth))
-        found.append(run_scenario(scenario, settings={"collectives.planner": "nccl-ring"}))
+        found.append(play_mix(scenario, settings={"collectives.planner": "nccl-ring"}))
     unsaid, named, slow = (run.results[0].makespan for run in found)
     assert unsaid == named < slow
     assert any("as the interfaces" in note for note in found[0].notes)
@@ -252,7 +246,7 @@ def test_a_day_whose_jobs_stay_within_servers_is_told_that_no_network_counts(
     for most, is_unused in ((4, True), (16, False)):
         jobs = f"job,arrival,workload,gpus,iterations\na,0 s,vgg-16,2,1\nb,0 s,vgg-16,{most},1\n"
         (tmp_path / "jobs.csv").write_text(jobs)
-        notes = run_scenario(scenario, settings={"collectives.planner": "nccl-ring"}).notes
+        notes = play_mix(scenario, settings={"collectives.planner": "nccl-ring"}).notes
         assert any(UNUSED in note for note in notes) == is_unused
 
 
@@ -267,4 +261,4 @@ def test_a_plan_is_the_fastest_unless_an_algorithm_is_named() -> None:
     )
     # A setting of its own says who plans for jobs.
     text = '[machine]\npreset = "dgx1-v100"\n[jobs]\ngenerate = { count = 1 }\n'
-    assert read_scenario(text).planner == "packing"
+    assert Scenario.from_text(text).planner == "packing"

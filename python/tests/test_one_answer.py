@@ -10,22 +10,14 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from linkwright import (
-    ClusterJob,
-    ClusterRun,
-    Job,
-    ProgramBuilder,
-    System,
-    expect,
-    load_system,
-    plan,
-    plan_for_sizes,
-    simulate,
-)
+from linkwright import System, expect, plan
+from linkwright.collectives import plan_for_sizes
+from linkwright.network import ClusterJob, ClusterRun, ProgramBuilder, read_system
+from linkwright.scenario import Job, play_jobs
 from linkwright.cli.commands import app
 from linkwright.errors import InputError, SimulationError
 from linkwright.runs.rank_timeline import rank_timeline
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.studies.blink.measure import timed as timed_by_study
 
 if TYPE_CHECKING:
@@ -66,14 +58,14 @@ def replay_of_one(system: System, gpus: list[int], size: int, **collectives: obj
     program.collective("all-reduce", size)
     job = ClusterJob(program.build(), mapping=gpus)
     kernels: dict[str, object] = {"protocol": "nccl", **collectives}
-    return system.replay([job], fidelity="flow", collectives=kernels, timeline=100)
+    return system.play([job], fidelity="flow", collectives=kernels, timeline=100)
 
 
 @pytest.mark.parametrize(("machine", "gpus", "size"), CASES)
 def test_plan_time_compare_and_expect_agree_on_what_nccl_takes(
     machine: str, gpus: list[int], size: int
 ) -> None:
-    system = load_system(machine)
+    system = read_system(machine)
     [row] = pa.table(expect(system, gpus, "all-reduce", [size])).to_pylist()
     name = NAMES[row["algorithm"]]
     on = ["-m", machine, "--on", ",".join(map(str, gpus))]
@@ -109,7 +101,7 @@ def test_plan_time_and_compare_agree_on_packing(machine: str, gpus: list[int], s
         "sweep"
     ]
     [compared] = told("collective", "compare", "all-reduce", *on, *of_size)["algorithms"]
-    replayed = replay_of_one(load_system(machine), gpus, size, planner="packing")
+    replayed = replay_of_one(read_system(machine), gpus, size, planner="packing")
     assert planned == timed["time"] == compared["time"] == replayed.makespan
 
 
@@ -119,7 +111,7 @@ def test_one_iteration_of_a_job_and_the_study_of_blink_agree_with_plans(
     machine: str, gpus: list[int], size: int, algorithm: Literal["nccl-ring", "packing"]
 ) -> None:
     # Jobs get the lowest ids, and compute a microsecond.
-    system, lowest = load_system(machine), list(range(len(gpus)))
+    system, lowest = read_system(machine), list(range(len(gpus)))
     planned = plan(system, lowest, "all-reduce", algorithm=algorithm, size=size).time(size).time
     [of_study] = timed_by_study(system, lowest, "all-reduce", algorithm, [size])
     assert of_study.seconds == planned
@@ -130,7 +122,7 @@ def test_one_iteration_of_a_job_and_the_study_of_blink_agree_with_plans(
         bytes_per_iteration=size,
     )
     for fidelity in FIDELITIES:
-        played = simulate(
+        played = play_jobs(
             *(system, [job], "baseline"),
             run_time="played",
             planner=algorithm,
@@ -141,7 +133,7 @@ def test_one_iteration_of_a_job_and_the_study_of_blink_agree_with_plans(
 
 
 def test_kernels_are_seen_by_every_observer() -> None:
-    system = load_system("dgx1-v100")
+    system = read_system("dgx1-v100")
     run = replay_of_one(system, [0, 1, 2, 3], 64 << 20)
     kernels = list(run.kernels())
     assert run.kernel_count == len(kernels) == 4
@@ -159,14 +151,14 @@ def test_kernels_are_seen_by_every_observer() -> None:
 
 
 def test_kernels_are_refused_where_they_cannot_run() -> None:
-    system = load_system("dgx1-v100")
+    system = read_system("dgx1-v100")
     program = ProgramBuilder(2)
     program.collective("all-reduce", 8)
     job = ClusterJob(program.build(), mapping=[0, 1])
     for fidelity, settings, words in REFUSED:
         collectives: dict[str, object] = {"protocol": "nccl", **settings}
         with pytest.raises(InputError, match=words):
-            system.replay([job], fidelity=fidelity, collectives=collectives)
+            system.play([job], fidelity=fidelity, collectives=collectives)
 
 
 @pytest.mark.parametrize(("machine", "gpus", "size"), CASES)
@@ -181,10 +173,10 @@ def test_what_auto_tried_takes_what_a_comparison_says(
 
 
 def test_a_scenario_plays_its_jobs_as_simulate_does_with_its_choices() -> None:
-    scenario = load_scenario(EXAMPLES / "shared-server.toml", {"jobs.generate.count": 8}).scenario
+    scenario = read_scenario_file(EXAMPLES / "shared-server.toml", {"jobs.generate.count": 8}).scenario
     system, jobs, _ = scenario.build()
-    played = scenario.simulate(system, jobs, "preserve")
-    by_hand = simulate(
+    played = scenario.play_jobs(system, jobs, "preserve")
+    by_hand = play_jobs(
         system,
         jobs,
         "preserve",
@@ -196,6 +188,6 @@ def test_a_scenario_plays_its_jobs_as_simulate_does_with_its_choices() -> None:
         bucket="25 MB",
     )
     assert played.to_json() == by_hand.to_json()
-    other = load_scenario(EXAMPLES / "shared-bus.toml").scenario
+    other = read_scenario_file(EXAMPLES / "shared-bus.toml").scenario
     with pytest.raises(SimulationError, match="runs programs, which no policy places"):
-        other.simulate(system, jobs, "preserve")
+        other.play_jobs(system, jobs, "preserve")

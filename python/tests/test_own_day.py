@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import read_scenario
+from linkwright.scenario import Scenario
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OWN_DAY = EXAMPLES / "own-day.toml"
@@ -55,7 +55,7 @@ def test_the_report_says_it_too(tmp_path: Path) -> None:
 def test_a_recorded_job_runs_alone_as_long_as_it_did(tmp_path: Path) -> None:
     path = written(tmp_path, "submit,gpus,duration\n100,4,1:30:00\n50000,1,2-00:00:00\n")
     text = path.read_text(encoding="utf-8")
-    _, jobs, _ = read_scenario(text).build({"day.csv": (tmp_path / "day.csv").read_bytes()})
+    _, jobs, _ = Scenario.from_text(text).build({"day.csv": (tmp_path / "day.csv").read_bytes()})
     assert [job.arrival for job in jobs] == [0.0, 49900.0]
     found = parsed("run", path)["policies"][0]
     # The second begins when the first has long ended.

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from commands import linkwright
 
-from linkwright import MachineError, System, expect, plan, preset_names
+from linkwright import System, expect, plan
+from linkwright.errors import MachineError
+from linkwright.network import preset_names
 
 SIZE = 256 << 20
 

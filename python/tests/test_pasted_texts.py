@@ -10,57 +10,58 @@ import pytest
 from sweep_runs import note
 
 import linkwright as lw
-from linkwright import ArgumentError, FileError, LinkwrightError
+from linkwright import LinkwrightError
+from linkwright.errors import ArgumentError, FileError
 from linkwright.errors import brief
-from linkwright.nccl_tests import load_log
-from linkwright.sweeps import Sweep, run_sweep
+from linkwright.nccl_tests import read_nccl_log
+from linkwright.sweeps import Sweep, play_sweep
 from linkwright.traces import write_otf2
 
 SECRET = "the last line"
 PASTED = "\tGPU0\tGPU1\n" + "GPU0\tX\tNV12\n" * 500 + SECRET
-PROGRAM = lw.Program.skeleton("kripke", 2)
+PROGRAM = lw.network.Program.skeleton("kripke", 2)
 SYSTEM = lw.System("dgx1-v100")
 
 # Calls that take a path, and the reader of texts that their error names.
 PATHS: dict[str, tuple[Callable[[Any], object], str | None]] = {
-    "load_system": (lw.load_system, "System.from_text"),
-    "load_system of a list": (lambda it: lw.load_system([it]), "System.from_text"),
-    "load_system.network": (lambda it: lw.load_system(network=it), "Fabric.from_text"),
-    "load_fabric": (lw.load_fabric, "Fabric.from_text"),
-    "load_floorplan": (lw.load_floorplan, "Floorplan.from_toml"),
-    "find_heat": (lw.find_heat, "Floorplan.from_toml"),
-    "load_program": (lambda it: lw.load_program(it, ranks=2), "Program.from_goal"),
-    "replay_trace": (lw.replay_trace, "Program.from_goal"),
-    "replay_trace.mapping": (
-        lambda it: lw.replay_trace("kripke", ranks=2, mapping=it),
-        "read_mapping",
+    "read_system": (lw.network.read_system, "System.from_text"),
+    "read_system of a list": (lambda it: lw.network.read_system([it]), "System.from_text"),
+    "read_system.network": (lambda it: lw.network.read_system(network=it), "Fabric.from_text"),
+    "read_fabric": (lw.network.read_fabric, "Fabric.from_text"),
+    "read_floorplan": (lw.gpu.read_floorplan, "Floorplan.from_text"),
+    "steady_heat": (lw.gpu.steady_heat, "Floorplan.from_text"),
+    "read_program": (lambda it: lw.network.read_program(it, ranks=2), "Program.from_goal"),
+    "play_trace": (lw.network.play_trace, "Program.from_goal"),
+    "play_trace.mapping": (
+        lambda it: lw.network.play_trace("kripke", ranks=2, mapping=it),
+        "mapping_from_text",
     ),
-    "replay_scenario": (lw.replay_scenario, "read_scenario"),
-    "run_scenario": (lw.run_scenario, "read_scenario"),
-    "compare_scenario": (lw.compare_scenario, "read_scenario"),
-    "train": (lw.train, "NeuralNetwork.from_toml"),
-    "train_model": (lw.train_model, "Model.from_json"),
+    "play_programs": (lw.scenario.play_programs, "read_scenario"),
+    "play_mix": (lw.scenario.play_mix, "read_scenario"),
+    "compare": (lw.compare, "read_scenario"),
+    "train": (lw.train, "NeuralNetwork.from_text"),
+    "train_model": (lw.train_model, "Model.from_text"),
     "train.machine": (lambda it: lw.train("resnet-50", it), "System.from_text"),
     "train.fabric": (lambda it: lw.train("resnet-50", servers=2, fabric=it), "Fabric.from_text"),
-    "read_text": (lw.read_text, None),
-    "read_trace_files": (lw.read_trace_files, None),
-    "write_run": (lambda it: lw.write_run(lw.train("alexnet", gpus=1), it), None),
-    "load_log": (load_log, "read_nccl_tests"),
+    "read_text": (lw.scenario.read_text, None),
+    "read_trace_files": (lw.network.read_trace_files, None),
+    "write_run": (lambda it: lw.scenario.write_run(lw.train("alexnet", gpus=1), it), None),
+    "read_nccl_log": (read_nccl_log, "read_nccl_tests"),
     "write_otf2": (lambda it: write_otf2(PROGRAM, it), None),
-    "run_sweep.checkpoint": (lambda it: run_sweep(Sweep(note, []), checkpoint=it), None),
+    "play_sweep.checkpoint": (lambda it: play_sweep(Sweep(note, []), checkpoint=it), None),
 }
 NAMES: dict[str, Callable[[Any], object]] = {
     "System": lw.System,
     "System.network": lambda it: lw.System(network=it),
-    "Fabric": lw.Fabric,
+    "Fabric": lw.network.Fabric,
     "Pattern": lambda it: lw.Pattern(it, 2),
     "Allocator.policy": lambda it: lw.Allocator(SYSTEM, it),
-    "Job.workload": lambda it: lw.Job("a", it, 1),
+    "Job.workload": lambda it: lw.scenario.Job("a", it, 1),
     "plan": lambda it: lw.plan(SYSTEM, [0, 1], it),
     "plan.algorithm": lambda it: lw.plan(SYSTEM, [0, 1], "broadcast", algorithm=it),
     "gpu_model": lw.gpu_model,
-    "NeuralNetwork.find": lw.NeuralNetwork.find,
-    "Program.skeleton": lambda it: lw.Program.skeleton(it, 2),
+    "NeuralNetwork.find": lw.training.NeuralNetwork.find,
+    "Program.skeleton": lambda it: lw.network.Program.skeleton(it, 2),
     "System.from_text.format": lambda it: lw.System.from_text("x", format=it),
     "System.from_text.nvlink": lambda it: lw.System.from_text("x", nvlink=it),
 }
@@ -105,7 +106,7 @@ def test_a_pasted_text_is_refused_as_a_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["load_system", "load_fabric", "load_floorplan", "read_text", "run_scenario", "train"]
+    "name", ["read_system", "read_fabric", "read_floorplan", "read_text", "play_mix", "train"]
 )
 def test_a_folder_is_no_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="is a directory; name a file in it"):

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from commands import parsed
 
-from linkwright import (
-    Allocator,
-    ClusterJob,
-    Pattern,
-    ProgramBuilder,
-    System,
-    expect,
-    gpu_model,
-    plan,
-)
+from linkwright import Allocator, Pattern, System, expect, plan
+from linkwright.gpu import GpuModel
+from linkwright.network import ClusterJob, ProgramBuilder
 from linkwright.errors import MachineError
 
 if TYPE_CHECKING:
@@ -55,7 +48,7 @@ def replayed(machine: System, gpus: list[int]) -> float:
     program = ProgramBuilder(2)
     program.collective("all-reduce", SIZE)
     job = ClusterJob(program.build(), mapping=gpus)
-    run = machine.replay([job], fidelity="flow", collectives={"protocol": "nccl"})
+    run = machine.play([job], fidelity="flow", collectives={"protocol": "nccl"})
     return run.makespan
 
 
@@ -92,7 +85,7 @@ def test_expect_says_why() -> None:
 
 
 def test_models_say_whether_they_reach_others() -> None:
-    assert not gpu_model("NVIDIA GeForce RTX 5090").pcie_peer_access
-    assert gpu_model("NVIDIA L40S").pcie_peer_access
+    assert not GpuModel.find("NVIDIA GeForce RTX 5090").pcie_peer_access
+    assert GpuModel.find("NVIDIA L40S").pcie_peer_access
     with pytest.raises(MachineError, match=r"`rtx-3090` has no \[peer_access\]"):
-        _ = gpu_model("GeForce RTX 3090").pcie_peer_access
+        _ = GpuModel.find("GeForce RTX 3090").pcie_peer_access

@@ -20,51 +20,50 @@ import pytest
 import linkwright
 from linkwright import (
     Allocator,
-    BandwidthFit,
+    GpuSystem,
+    LinkwrightError,
+    Pattern,
+    System,
+    compare,
+    plan,
+    train,
+    train_model,
+)
+from linkwright.allocation import BandwidthFit, Owner
+from linkwright.collectives import NcclTestsLog, Schedule, Timing
+from linkwright.errors import InputError
+from linkwright.gpu import GpuKernel, ThermalMap, steady_heat, GpuModel, read_floorplan
+from linkwright.network import (
     ClusterJob,
     ClusterRun,
     Fabric,
-    GpuKernel,
-    GpuSystem,
-    InputError,
+    Program,
+    Replay,
+    preset_names,
+    play_trace,
+)
+from linkwright.scenario import (
     Job,
+    SimulationResult,
+    Table,
+    generate_jobs,
+    Scenario,
+    play_programs,
+    play_mix,
+    settings,
+    play_jobs,
+)
+from linkwright.training import (
     KernelRatios,
     KernelTrace,
     LayoutSearch,
     LayoutStep,
-    LinkwrightError,
     Model,
     ModelTraining,
-    NcclTestsLog,
     NeuralNetwork,
-    Owner,
-    Pattern,
-    Program,
-    Replay,
-    Schedule,
-    SimulationResult,
-    System,
-    Table,
-    ThermalMap,
-    Timing,
     TrainingStep,
-    compare_scenario,
-    find_heat,
-    generate_jobs,
-    gpu_model,
-    load_floorplan,
-    plan,
-    preset_names,
-    read_scenario,
-    replay_scenario,
-    replay_trace,
-    run_scenario,
-    settings,
-    simulate,
-    train,
-    train_model,
 )
-from linkwright.nccl_tests import load_log
+from linkwright.nccl_tests import read_nccl_log
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DGX1 = System("dgx1-v100")
@@ -88,7 +87,7 @@ def an_allocator() -> Allocator:
 
 @cache
 def mix() -> Replay:
-    return replay_scenario(MIX)
+    return play_programs(MIX)
 
 
 def a_schedule() -> Schedule:
@@ -98,7 +97,7 @@ def a_schedule() -> Schedule:
 def a_run(timeline: int = 0) -> ClusterRun:
     system = System({"gpus": 2}, network={"kind": "fat-tree", "radix": 4, "pods": 4})
     jobs = [ClusterJob(Program.skeleton("stencil4d", 16), iterations=2)]
-    return system.replay(jobs, mapping="random", seed=5, timeline=timeline)
+    return system.play(jobs, mapping="random", seed=5, timeline=timeline)
 
 
 # One value or more of each public class; a new class needs one here.
@@ -111,7 +110,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         ClusterJob(Program.skeleton("laghos", 4), start=0.25, priority=3, mapping=[3, 1, 0, 2])
     ],
     "ClusterRun": lambda: [a_run(), a_run(timeline=100)],
-    "Comparison": lambda: [compare_scenario(FABRIC)],
+    "Comparison": lambda: [compare(FABRIC)],
     "Fabric": lambda: [
         Fabric("fat-tree", ports=17),
         Fabric.from_text(Fabric("torus", dimensions=[3, 3]).to_dot()),
@@ -120,37 +119,37 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         GpuKernel.from_text("buffer a 256 in = 1:1\n0 load a 256 as x\nexpect a 4 = [1]\n"),
         GpuKernel("empty"),
     ],
-    "Floorplan": lambda: [load_floorplan(PACKAGE), load_floorplan(PACKAGE).with_sink(1 / 3)],
-    "GpuModel": lambda: [gpu_model("v100-sxm2-16gb"), gpu_model("a100-sxm4-40gb")],
+    "Floorplan": lambda: [read_floorplan(PACKAGE), read_floorplan(PACKAGE).with_sink(1 / 3)],
+    "GpuModel": lambda: [GpuModel.find("v100-sxm2-16gb"), GpuModel.find("a100-sxm4-40gb")],
     "GpuPlace": lambda: DGX1.gpu_places(),
     "Explanation": lambda: [Allocator(DGX1).explain("a", Pattern("ring", 3))],
     "Export": lambda: [a_schedule().to_msccl_xml()],
     "GpuRun": lambda: [GpuSystem(gpus=2).run("relu", 1024)],
     "GpuSystem": lambda: [GpuSystem("r9-nano", 4, "tsm-wt-c-rc", shared_bandwidth=64.0)],
-    "Heat": lambda: [find_heat(PACKAGE, cells=6)],
+    "Heat": lambda: [steady_heat(PACKAGE, cells=6)],
     "Job": lambda: [*generate_jobs(3, 20, mean_interarrival=86400.123456789)],
     "Match": lambda: [Allocator(DGX1).decide("a", Pattern("ring", 3))],
-    "NcclTestsLog": lambda: [load_log(NCCL_TESTS)],
+    "NcclTestsLog": lambda: [read_nccl_log(NCCL_TESTS)],
     "Owner": lambda: [Owner(17, "node1", 1.75e9), Owner(17, "node1", 1.75e9, lease=7200.0)],
     "Pattern": lambda: [Pattern("ring+tree", 5), Pattern.from_edges(4, [(0, 2), (2, 3), (1, 2)])],
     "Program": lambda: [
         Program.skeleton("amg", 32),
         Program.from_otf2(EXAMPLES / "traces" / "stencil4d-32" / "traces.otf2"),
     ],
-    "Replay": lambda: [replay_trace("laghos", ranks=8), mix()],
+    "Replay": lambda: [play_trace("laghos", ranks=8), mix()],
     "Scenario": lambda: [
-        read_scenario(SERVER.read_text(), "mix.toml"),
-        read_scenario(MIX.read_text(), "mix.toml").with_settings({"fidelity": "flow"}),
-        read_scenario(FABRIC.read_text(), "fabric.toml").variant("flow"),
+        Scenario.from_text(SERVER.read_text(), "mix.toml"),
+        Scenario.from_text(MIX.read_text(), "mix.toml").with_settings({"fidelity": "flow"}),
+        Scenario.from_text(FABRIC.read_text(), "fabric.toml").variant("flow"),
     ],
     "Setting": lambda: settings()[:5],
-    "ScenarioRun": lambda: [run_scenario(SERVER, policies=["preserve"])],
+    "ScenarioRun": lambda: [play_mix(SERVER, policies=["preserve"])],
     "Schedule": lambda: [
         a_schedule(),
         Schedule.from_msccl_xml(TREE.read_text(), "tree.xml"),
         Schedule.from_mscclpp_json(a_schedule().to_mscclpp_json().text),
     ],
-    "SimulationResult": lambda: [simulate(DGX1, generate_jobs(1, 30), "preserve")],
+    "SimulationResult": lambda: [play_jobs(DGX1, generate_jobs(1, 30), "preserve")],
     "System": lambda: [
         *(System(name) for name, _ in preset_names()),
         System(DGX1, 2, network="100 Gb/s"),
@@ -197,13 +196,13 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     ],
     "TrainingRun": lambda: [train("lenet", DGX1, gpus=2, batch=64)],
     "Table": lambda: [DGX1.devices(), DGX1.links(), a_run().ranks(), a_run().jobs()],
-    "ThermalMap": lambda: [load_floorplan(PACKAGE).sink_for(80, 6)],
+    "ThermalMap": lambda: [read_floorplan(PACKAGE).sink_for(80, 6)],
     "Timing": lambda: [a_schedule().time(1 << 20)],
     "Tried": lambda: (
         plan(System("dgx1-v100"), [0, 1, 3], "all-reduce", algorithm="auto", size=1 << 20).tried
     ),
     "Tree": lambda: a_schedule().trees,
-    "Worth": lambda: [compare_scenario(SERVER, policies=["baseline", "preserve"], seeds=2)],
+    "Worth": lambda: [compare(SERVER, policies=["baseline", "preserve"], seeds=2)],
 }
 
 
@@ -296,7 +295,7 @@ def test_a_planned_schedule_is_timed_and_run_after_pickling() -> None:
 
 
 def test_a_scenario_is_read_again_by_another_process(tmp_path: Path) -> None:
-    scenario = read_scenario(MIX.read_text(), "mix.toml")
+    scenario = Scenario.from_text(MIX.read_text(), "mix.toml")
     file = tmp_path / "values"
     file.write_bytes(pickle.dumps([scenario, Job("a", "gmm", 2), DGX1]))
     code = f"import pickle; print(*map(repr, pickle.load(open({str(file)!r}, 'rb'))), sep='\\n')"

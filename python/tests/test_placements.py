@@ -6,13 +6,9 @@ from typing import get_args
 
 import pytest
 
-from linkwright import (
-    ClusterJob,
-    InputError,
-    Program,
-    SimulationError,
-    System,
-)
+from linkwright import System
+from linkwright.errors import InputError, SimulationError
+from linkwright.network import ClusterJob, Program
 from linkwright.names import MappingName
 
 TREE = {"kind": "fat-tree", "radix": 8, "pods": 2, "bandwidth": "10 GB/s"}
@@ -28,7 +24,7 @@ def pairs() -> list[ClusterJob]:
 def test_every_placement_gives_each_rank_a_gpu_of_its_own_by_its_seed() -> None:
     system = System({"gpus": 2}, network=TREE)
     for mapping in get_args(MappingName):
-        runs = [system.replay(pairs(), mapping=mapping, seed=seed) for seed in (3, 3, 4)]
+        runs = [system.play(pairs(), mapping=mapping, seed=seed) for seed in (3, 3, 4)]
         placed = [gpu for job in runs[0].mapping for gpu in job]
         assert len(set(placed)) == len(placed) == 64
         assert runs[0].mapping == runs[1].mapping
@@ -37,14 +33,14 @@ def test_every_placement_gives_each_rank_a_gpu_of_its_own_by_its_seed() -> None:
 
 def test_nodes_by_chance_stay_whole() -> None:
     system = System({"gpus": 2}, network=TREE)
-    [first, second] = system.replay(pairs(), mapping="random-nodes", seed=1).mapping
+    [first, second] = system.play(pairs(), mapping="random-nodes", seed=1).mapping
     for job in (first, second):
         assert all(job[at] // 2 == job[at + 1] // 2 for at in range(0, len(job), 2))
 
 
 def test_a_placement_that_shuffles_nothing_is_refused() -> None:
     with pytest.raises(SimulationError, match="`random-switches` needs several switches"):
-        System("dgx1-v100").replay(
+        System("dgx1-v100").play(
             [ClusterJob(Program.skeleton("kripke", 4))], mapping="random-switches"
         )
 
@@ -56,7 +52,7 @@ def test_interfaces_share_what_a_node_sends(nics: int) -> None:
     system = System({"gpus": 8, "nics": nics}, network={**network, "bandwidth": "10 GB/s"})
     assert system.server_count == 16
     assert system.nic_count == 16 * nics
-    from linkwright import ProgramBuilder
+    from linkwright.network import ProgramBuilder
 
     builder = ProgramBuilder(16)
     for rank in range(8):
@@ -64,7 +60,7 @@ def test_interfaces_share_what_a_node_sends(nics: int) -> None:
         builder.receive(rank + 8, rank, 10**6)
     job = ClusterJob(builder.build(), mapping=[*range(8), *range(8, 16)])
     least = 8 / nics * 1e6 / 10e9
-    assert least < system.replay([job]).makespan < 1.15 * least + 10e-6
+    assert least < system.play([job]).makespan < 1.15 * least + 10e-6
 
 
 @pytest.mark.parametrize(("nics", "words"), [(9, "9 network interfaces for 8 GPUs"), (3, "share")])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from linkwright import Job, System, simulate
+from linkwright import System
+from linkwright.scenario import Job, play_jobs
 from linkwright.names import FidelityName
 from linkwright.summaries.policies import job_rows
 
@@ -25,7 +26,7 @@ def test_a_plan_over_both_interfaces_moves_by_both(gpus: list[int]) -> None:
     )
 
     def seconds(fidelity: FidelityName) -> float:
-        played = simulate(
+        played = play_jobs(
             system,
             [job],
             "baseline",

@@ -13,7 +13,9 @@ import altair as alt
 import pytest
 import vl_convert
 
-from linkwright import SimulationResult, System, generate_jobs, policy_names, simulate
+from linkwright import System
+from linkwright.allocation import policy_names
+from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.page import DARK
 from linkwright.plot import rounded, save_chart
 from linkwright.plots.jobs import (
@@ -39,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def results() -> list[SimulationResult]:
     machine = System("dgx1-v100")
     jobs = generate_jobs(1, 30)
-    return [simulate(machine, jobs, policy) for policy in policy_names()]
+    return [play_jobs(machine, jobs, policy) for policy in policy_names()]
 
 
 CHARTS: dict[str, Callable[[list[SimulationResult]], alt.TopLevelMixin]] = {
@@ -126,13 +128,13 @@ def test_policies_keep_their_colours(results: list[SimulationResult]) -> None:
 
 
 def test_charts_without_jobs_are_empty(tmp_path: Path) -> None:
-    empty = simulate(System("dgx1-v100"), [], "greedy")
+    empty = play_jobs(System("dgx1-v100"), [], "greedy")
     for name in ("bandwidth", "run time", "quality", "occupancy"):
         save_chart(CHARTS[name]([empty]), tmp_path / "empty.svg")
 
 
 def test_more_than_five_thousand_rows_are_drawn() -> None:
-    result = simulate(System("dgx1-v100"), generate_jobs(0, 6000), "baseline")
+    result = play_jobs(System("dgx1-v100"), generate_jobs(0, 6000), "baseline")
     [rows] = chart_specification(occupancy(result))["datasets"].values()
     assert len(rows) > 5000
 

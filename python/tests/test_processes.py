@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright import CollectiveError, Schedule, ScheduleError, System, plan
+from linkwright import System, plan
+from linkwright.collectives import Schedule
+from linkwright.errors import CollectiveError, ScheduleError
 from linkwright.names import CollectiveName
 from linkwright.processes import execute_in_processes, layout, worker
 

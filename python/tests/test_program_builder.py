@@ -12,17 +12,17 @@ from linkwright.runs.timeline import timeline_text
 FREE = {"send_overhead": "0 ps", "copy_per_byte": "0 ps", "eager_limit": "1 GiB"}
 
 
-def played(builder: lw.ProgramBuilder, system: lw.System, **options: Any) -> lw.ClusterRun:
-    job = lw.ClusterJob(builder.build(), iterations=options.pop("iterations", 1))
-    return system.replay([job], protocol=FREE, **options)
+def played(builder: lw.network.ProgramBuilder, system: lw.System, **options: Any) -> lw.network.ClusterRun:
+    job = lw.network.ClusterJob(builder.build(), iterations=options.pop("iterations", 1))
+    return system.play([job], protocol=FREE, **options)
 
 
-def ends(run: lw.ClusterRun) -> list[float]:
+def ends(run: lw.network.ClusterRun) -> list[float]:
     return [row["end"] for row in run.ranks()]
 
 
 def test_operations_stand_in_the_program_as_written() -> None:
-    builder = lw.ProgramBuilder(ranks=3, name="all of them")
+    builder = lw.network.ProgramBuilder(ranks=3, name="all of them")
     pair = builder.communicator([2, 0])
     builder.enter(0, "step")
     first = builder.compute(0, 3e-6)
@@ -59,7 +59,7 @@ def test_streams_overlap_and_one_stream_does_not() -> None:
     size, kernel = 157_540_000, 0.02
 
     def time(stream: int, fidelity: str) -> float:
-        builder = lw.ProgramBuilder(1)
+        builder = lw.network.ProgramBuilder(1)
         builder.copy(0, "host-to-device", size, stream=stream)
         builder.compute(0, kernel)
         return played(builder, server, fidelity=fidelity).makespan
@@ -71,7 +71,7 @@ def test_streams_overlap_and_one_stream_does_not() -> None:
 
 
 def test_calls_that_do_not_block_are_waited_for() -> None:
-    builder = lw.ProgramBuilder(2)
+    builder = lw.network.ProgramBuilder(2)
     request = builder.receive(0, 1, "1 MiB", blocking=False)
     builder.compute(0, "4 ms")
     builder.wait(0, [request])
@@ -84,7 +84,7 @@ def test_calls_that_do_not_block_are_waited_for() -> None:
 
 
 def test_the_main_loop_is_what_iterations_repeat() -> None:
-    builder = lw.ProgramBuilder(2)
+    builder = lw.network.ProgramBuilder(2)
     builder.compute(0, "1 us")
     with builder.main_loop():
         builder.compute(0, "10 us")
@@ -96,7 +96,7 @@ def test_the_main_loop_is_what_iterations_repeat() -> None:
 
 
 def test_a_timeline_shows_copies_on_threads_of_their_own() -> None:
-    builder = lw.ProgramBuilder(2, name="copies")
+    builder = lw.network.ProgramBuilder(2, name="copies")
     builder.copy(0, "host-to-device", 4096)
     builder.copy(0, "peer", 1000, peer=1, stream=1)
     builder.compute(0, "1 ms")
@@ -118,45 +118,45 @@ def test_a_timeline_shows_copies_on_threads_of_their_own() -> None:
 
 
 def test_programs_are_written_as_goal_and_read_back() -> None:
-    builder = lw.ProgramBuilder(2)
+    builder = lw.network.ProgramBuilder(2)
     done = builder.compute(0, 5e-6, stream=4)
     builder.send(0, 1, 100, tag=3, after=[done])
     builder.receive(1, 0, 100, tag=3)
     builder.reduce(1, 1000, rate="1 GB/s")
     program = builder.build()
-    again = lw.Program.from_goal(program.to_goal())
+    again = lw.network.Program.from_goal(program.to_goal())
     system = lw.System({"gpus": 2})
-    runs = [system.replay([lw.ClusterJob(each)]) for each in (program, again)]
+    runs = [system.play([lw.network.ClusterJob(each)]) for each in (program, again)]
     assert ends(runs[0]) == ends(runs[1])
     builder.copy(1, "device-to-host", 1)
-    with pytest.raises(lw.SimulationError, match="operation 2 of rank 1 is a copy, for which GOAL"):
+    with pytest.raises(lw.errors.SimulationError, match="operation 2 of rank 1 is a copy, for which GOAL"):
         builder.build().to_goal()
 
 
 def test_builders_go_on_after_building() -> None:
-    builder = lw.ProgramBuilder(1)
+    builder = lw.network.ProgramBuilder(1)
     builder.compute(0, 1e-3)
     one = builder.build()
     builder.compute(0, 1e-3)
     assert (one.operations, builder.build().operations) == (1, 2)
-    assert one == lw.Program.from_goal(one.to_goal(), "program")
+    assert one == lw.network.Program.from_goal(one.to_goal(), "program")
 
 
-def foreign(builder: lw.ProgramBuilder) -> object:
-    return builder.compute(0, 1, after=[lw.ProgramBuilder(1).compute(0, 1)])
+def foreign(builder: lw.network.ProgramBuilder) -> object:
+    return builder.compute(0, 1, after=[lw.network.ProgramBuilder(1).compute(0, 1)])
 
 
-def of_another_rank(builder: lw.ProgramBuilder) -> object:
+def of_another_rank(builder: lw.network.ProgramBuilder) -> object:
     return builder.compute(1, 1, after=[builder.compute(0, 1)])
 
 
-def looped_twice(builder: lw.ProgramBuilder) -> None:
+def looped_twice(builder: lw.network.ProgramBuilder) -> None:
     with builder.main_loop():
         pass
     builder.main_loop()
 
 
-def built_inside(builder: lw.ProgramBuilder) -> None:
+def built_inside(builder: lw.network.ProgramBuilder) -> None:
     with builder.main_loop():
         builder.build()
 
@@ -208,25 +208,25 @@ def built_inside(builder: lw.ProgramBuilder) -> None:
     ],
 )
 def test_mistakes_name_rank_and_operation(
-    mistake: Callable[[lw.ProgramBuilder], object], message: str
+    mistake: Callable[[lw.network.ProgramBuilder], object], message: str
 ) -> None:
-    with pytest.raises(lw.SimulationError) as caught:
-        mistake(lw.ProgramBuilder(2))
+    with pytest.raises(lw.errors.SimulationError) as caught:
+        mistake(lw.network.ProgramBuilder(2))
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("ranks", [0, -1, (1 << 20) + 1, 1 << 80])
 def test_programs_have_a_number_of_ranks(ranks: int) -> None:
-    with pytest.raises(lw.SimulationError, match="give 1 to 1048576"):
-        lw.ProgramBuilder(ranks)
+    with pytest.raises(lw.errors.SimulationError, match="give 1 to 1048576"):
+        lw.network.ProgramBuilder(ranks)
 
 
 def test_what_has_no_host_is_refused_before_the_run() -> None:
-    builder = lw.ProgramBuilder(2, name="loads")
+    builder = lw.network.ProgramBuilder(2, name="loads")
     builder.compute(1, 1)
     builder.copy(1, "host-to-device", 1)
-    with pytest.raises(lw.SimulationError) as caught:
-        lw.System({"gpus": 2}).replay([lw.ClusterJob(builder.build())])
+    with pytest.raises(lw.errors.SimulationError) as caught:
+        lw.System({"gpus": 2}).play([lw.network.ClusterJob(builder.build())])
     assert str(caught.value).startswith(
         "call 1 of rank 1 of job `loads` copies to or from its host, but GPU 1 has none: "
     )

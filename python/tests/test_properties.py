@@ -14,7 +14,7 @@ from linkwright import Allocator, LinkwrightError, Pattern, System
 from linkwright.names import ImportFormatName, PatternName, WorkloadName
 
 PASTES = sorted((Path(__file__).parents[2] / "examples" / "topologies").glob("*.txt"))
-FORMATS = linkwright.import_format_names()
+FORMATS = linkwright.network.import_format_names()
 
 
 @given(text=st.text(), format=st.sampled_from([None, *FORMATS]))
@@ -24,7 +24,7 @@ def test_any_text_is_a_machine_or_an_error_with_a_place(
     refused = None
     try:
         assert System.from_text(text, "paste.txt", format=format).gpu_count >= 1
-    except linkwright.InputError as error:
+    except linkwright.errors.InputError as error:
         refused = error
     if refused is not None:
         assert str(refused).startswith(f"paste.txt:{refused.line}:{refused.column}: ")
@@ -50,7 +50,7 @@ def test_lines_that_are_lost_are_never_a_smaller_machine(paste: Path, data: st.D
 
 
 @given(
-    workloads=st.lists(st.sampled_from(linkwright.workload_names()), min_size=1, unique=True),
+    workloads=st.lists(st.sampled_from(linkwright.scenario.workload_names()), min_size=1, unique=True),
     seed=st.integers(0, 2**64 - 1),
     count=st.integers(0, 40),
     largest=st.integers(1, 16),
@@ -58,12 +58,12 @@ def test_lines_that_are_lost_are_never_a_smaller_machine(paste: Path, data: st.D
 def test_a_generated_mix_survives_its_file(
     workloads: list[WorkloadName], seed: int, count: int, largest: int
 ) -> None:
-    jobs = linkwright.generate_jobs(seed, count, largest, workloads=workloads)
+    jobs = linkwright.scenario.generate_jobs(seed, count, largest, workloads=workloads)
     assert len(jobs) == count
     assert all(1 <= job.gpus <= largest and job.workload in workloads for job in jobs)
-    assert jobs == linkwright.generate_jobs(seed, count, largest, workloads=workloads)
+    assert jobs == linkwright.scenario.generate_jobs(seed, count, largest, workloads=workloads)
     if jobs:
-        assert linkwright.read_jobs(linkwright.write_jobs(jobs)) == jobs
+        assert linkwright.scenario.jobs_from_text(linkwright.scenario.write_jobs(jobs)) == jobs
 
 
 class LiveServer(RuleBasedStateMachine):
@@ -82,7 +82,7 @@ class LiveServer(RuleBasedStateMachine):
 
     @rule(
         job=st.sampled_from("abcd"),
-        shape=st.sampled_from(linkwright.pattern_names()),
+        shape=st.sampled_from(linkwright.allocation.pattern_names()),
         size=st.integers(1, 9),
         sensitive=st.booleans(),
     )
@@ -90,7 +90,7 @@ class LiveServer(RuleBasedStateMachine):
         free = self.free
         try:
             match = self.allocator.allocate(job, Pattern(shape, size), sensitive=sensitive)
-        except linkwright.AllocationError:
+        except linkwright.errors.AllocationError:
             assert size > 8 or (job in self.held and size <= len(free))
             return
         assert (match is None) == (size > len(free))
@@ -104,14 +104,14 @@ class LiveServer(RuleBasedStateMachine):
         if job in self.held:
             assert set(self.allocator.release(job)) == self.held.pop(job)
         else:
-            with pytest.raises(linkwright.AllocationError):
+            with pytest.raises(linkwright.errors.AllocationError):
                 self.allocator.release(job)
 
     @rule(gpu=st.integers(0, 9), healthy=st.booleans())
     def mark(self, gpu: int, healthy: bool) -> None:
         mark = self.allocator.mark_healthy if healthy else self.allocator.mark_unhealthy
         if gpu >= 8:
-            with pytest.raises(linkwright.AllocationError):
+            with pytest.raises(linkwright.errors.AllocationError):
                 mark(gpu)
             return
         mark(gpu)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from commands import linkwright
 
-from linkwright import InputError, read_jobs
+from linkwright.errors import InputError
+from linkwright.scenario import jobs_from_text
 
 CASES = Path(__file__).parent / "cases"
 
@@ -23,7 +24,7 @@ SWF = "; Version: 2.2\n1 0 5 60 4 -1 -1 4 60 -1 1 7 3 -1 1 -1 -1 -1\n"
 
 def test_a_log_of_swf_is_no_list_of_jobs_and_is_played(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Standard Workload") as refused:
-        read_jobs(SWF, "jobs.txt")
+        jobs_from_text(SWF, "jobs.txt")
     assert "`file` in `[jobs]`" in str(refused.value)
     assert "submit,gpus,duration" in str(refused.value)
     (tmp_path / "day.txt").write_text(SWF, encoding="utf-8")
@@ -44,7 +45,7 @@ def test_a_log_of_swf_is_no_list_of_jobs_and_is_played(tmp_path: Path) -> None:
 )
 def test_a_format_of_jobs_that_is_not_read_is_named(tmp_path: Path, text: str, looks: str) -> None:
     with pytest.raises(InputError, match=looks):
-        read_jobs(text, "jobs.txt")
+        jobs_from_text(text, "jobs.txt")
     (tmp_path / "day.txt").write_text(text, encoding="utf-8")
     day = tmp_path / "day.toml"
     for workload in ("", 'workload = "gmm"\n'):

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from test_cli_json import check, schema
 
 import linkwright
-from linkwright import Job, System
+from linkwright import System
+from linkwright.scenario import Job
 from linkwright.errors import InputError, LinkwrightError, SimulationError
 from linkwright.hardware import bill_of, read_prices
 from linkwright.names import PolicyName
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.worth.machines import Equal, bought, machine_of
 from linkwright.runs.worth.run import Worth
 
@@ -57,7 +58,7 @@ def day(tmp_path: Path) -> Path:
 
 
 def compared(path: Path, **more: Any) -> Worth:
-    found = linkwright.compare_scenario(path, workers=ThreadPoolExecutor(1), **more)
+    found = linkwright.compare(path, workers=ThreadPoolExecutor(1), **more)
     assert isinstance(found, Worth)
     return found
 
@@ -76,7 +77,7 @@ def counts(equal: Equal | None) -> list[int]:
 def test_equal_gpus_are_at_most_the_base_s_and_more_than_those_without_a_server(
     day: Path, base: str, other: str, servers: int
 ) -> None:
-    loaded = load_scenario(day)
+    loaded = read_scenario_file(day)
     chosen, equal = bought(loaded, {}, [f"{base}={servers}", other], "gpus", None)
     taken = counts(equal)
     assert [it.servers for it in chosen] == taken
@@ -90,7 +91,7 @@ def test_equal_gpus_are_at_most_the_base_s_and_more_than_those_without_a_server(
 
 def test_servers_are_equal_by_number_gpus_and_price(day: Path) -> None:
     prices = read_prices(day.parent / "prices.toml")
-    loaded = load_scenario(day)
+    loaded = read_scenario_file(day)
 
     def taken(by: str) -> list[int]:
         return counts(bought(loaded, {}, ["hgx-h100", "dgx2"], by, prices)[1])
@@ -104,7 +105,7 @@ def test_servers_are_equal_by_number_gpus_and_price(day: Path) -> None:
     assert second.value <= equal.of
     # One server more would cost more.
     more = {"system.server": "dgx2", "system.servers": second.servers + 1}
-    system = load_scenario(day, more).system()
+    system = read_scenario_file(day, more).system()
     assert prices.price(bill_of(system)) > equal.of
     assert second.over == pytest.approx(equal.of - second.value)
 
@@ -147,7 +148,7 @@ def test_measured_times_stand_before_peaks(day: Path) -> None:
     found = compared(day, machines=["hgx-h100", "hgx-b200"], settings=measured)
     [row] = [it for it in found.speeds if it.basis == "measured"]
     assert list(row.workloads) == ["vgg-16"]
-    of = linkwright.read_scenario(DAY).with_settings({"jobs.gpu_speed": "own", **measured})
+    of = linkwright.scenario.Scenario.from_text(DAY).with_settings({"jobs.gpu_speed": "own", **measured})
     system, jobs, _ = of.build()
     own = {it["workload"]: it for it in of.speeds(system, jobs)}
     assert own["vgg-16"]["basis"] == "matrix"
@@ -164,7 +165,7 @@ def test_networks_are_trained_on_gpus_of_unknown_multiprocessors(day: Path) -> N
     assert 1 < row.least < 2250 / 989.4
     assert not any("multiprocessors" in it for it in found.notes)
     machine = day.with_name("own.toml")
-    text = linkwright.load_system("4x-l40s-pcie").to_toml()
+    text = linkwright.network.read_system("4x-l40s-pcie").to_toml()
     machine.write_text(text.replace("L40S-48GB", "GeForce RTX 3090 Ti"), encoding="utf-8")
     # Its data sheet says one peak.
     day.write_text(trained.replace("bf16", "fp32"), encoding="utf-8")
@@ -187,9 +188,9 @@ def test_a_job_computes_in_the_numbers_that_it_says_itself() -> None:
     for keys in ("", 'precision = "tf32"', 'precision = "bf16"'):
         own = f'gpu_speed = "own"\n{keys}\n'
         text = f'system.server = "hgx-h100"\n[[job]]\nworkload = "vgg-16"\nranks = 1\n{own}'
-        scenario = linkwright.read_scenario(text)
+        scenario = linkwright.scenario.Scenario.from_text(text)
         system, jobs, _ = scenario.build()
-        times.append(system.replay(jobs).makespan)
+        times.append(system.play(jobs).makespan)
     fp32, tf32, bf16 = times
     assert fp32 / tf32 == pytest.approx(494.7 / 66.9, rel=1e-6)
     assert tf32 / bf16 == pytest.approx(989.4 / 494.7, rel=1e-6)
@@ -201,7 +202,7 @@ def test_a_higher_peak_never_computes_longer(precision: str) -> None:
     text = DAY.replace('"bf16"', f'"{precision}"\ngpu_speed = "own"')
     times = []
     for machine in machines:
-        scenario = linkwright.read_scenario(text).with_settings({"system.server": machine})
+        scenario = linkwright.scenario.Scenario.from_text(text).with_settings({"system.server": machine})
         system, jobs, _ = scenario.build()
         times.append([row["computing"] for row in scenario.speeds(system, jobs)])
     for slower, faster in pairwise(times):
@@ -216,7 +217,7 @@ def test_what_comes_to_exactly_the_same_says_why(tmp_path: Path, day: Path) -> N
         path = tmp_path / "one.toml"
         path.write_text(text.replace("hgx-h100", server).replace('precision = "bf16"', ""))
         crowd = {"jobs.generate.mean_interarrival": "1 ms", "jobs.generate.count": 12}
-        found = linkwright.compare_scenario(path, policies=policies, settings=crowd)
+        found = linkwright.compare(path, policies=policies, settings=crowd)
         return [note for note in found.notes if "exactly the same" in note]
 
     [note] = told("hgx-h100", ["preserve", "baseline", "greedy"])
@@ -322,7 +323,7 @@ workload = "jacobi"
 
 
 def named(text: str = NAMED, record: str = RECORD) -> tuple[list[Job], list[str]]:
-    _, jobs, notes = linkwright.read_scenario(text).build({"jobs.txt": record.encode()})
+    _, jobs, notes = linkwright.scenario.Scenario.from_text(text).build({"jobs.txt": record.encode()})
     return jobs, notes
 
 
@@ -334,10 +335,10 @@ def test_names_of_recorded_jobs_say_what_they_ran() -> None:
     assert "No entry fits 1 job, of names such as `misc`." in told
     assert "it is assumed that these 1 jobs ran resnet-50" in assumed
     # A job fills its recorded time on as many GPUs of the idle system.
-    scenario = linkwright.read_scenario(NAMED)
+    scenario = linkwright.scenario.Scenario.from_text(NAMED)
     system, built, _ = scenario.build({"jobs.txt": RECORD.encode()})
     for job, seconds in zip(built, (400, 500, 300, 200), strict=True):
-        alone = scenario.simulate(system, [job], "greedy")
+        alone = scenario.play_jobs(system, [job], "greedy")
         [row] = alone.jobs()
         assert row["run_time"] == pytest.approx(seconds, rel=0.01), job
 

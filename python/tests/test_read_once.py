@@ -19,20 +19,11 @@ from threading import Thread
 import pytest
 from commands import SCENARIO, linkwright, program
 
-from linkwright import (
-    FileError,
-    InputError,
-    Program,
-    ScenarioRun,
-    System,
-    compare_scenario,
-    load_fabric,
-    load_floorplan,
-    load_program,
-    load_system,
-    replay_trace,
-    run_scenario,
-)
+from linkwright import System, compare
+from linkwright.errors import FileError, InputError
+from linkwright.gpu import read_floorplan
+from linkwright.network import Program, read_fabric, read_program, read_system, play_trace
+from linkwright.scenario import ScenarioRun, play_mix
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such pipes")
 
@@ -162,13 +153,13 @@ def test_standard_input_may_be_named_as_a_file() -> None:
 
 
 READERS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "load_system": (load_system, MACHINE),
-    "load_fabric": (load_fabric, NETWORK),
-    "load_program": (load_program, GOAL),
-    "load_floorplan": (load_floorplan, example("mgpu-tsm-package.toml")),
-    "replay_trace": (replay_trace, GOAL),
-    "run_scenario": (run_scenario, SCENARIO),
-    "compare_scenario": (compare_scenario, SCENARIO),
+    "read_system": (read_system, MACHINE),
+    "read_fabric": (read_fabric, NETWORK),
+    "read_program": (read_program, GOAL),
+    "read_floorplan": (read_floorplan, example("mgpu-tsm-package.toml")),
+    "play_trace": (play_trace, GOAL),
+    "play_mix": (play_mix, SCENARIO),
+    "compare": (compare, SCENARIO),
 }
 
 
@@ -188,10 +179,10 @@ def test_the_workers_of_a_comparison_get_what_was_read(tmp_path: Path) -> None:
     text = f'{SCENARIO}[compare.other]\nallocation = {{ ties = "published" }}\n'
     # Of a thread nobody says what was read in another.
     with ThreadPoolExecutor(1) as workers, piped(tmp_path, text) as pipe:
-        compared = compare_scenario(pipe, workers=workers)
+        compared = compare(pipe, workers=workers)
     assert isinstance(compared, ScenarioRun)
     assert len(compared.results) == 3
     with piped(tmp_path, MACHINE) as pipe:
         (tmp_path / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
         with pytest.raises(FileError, match=r"can be read once only.*save it to a file"):
-            compare_scenario(tmp_path / "scenario.toml", machines=["dgx2", str(pipe)])
+            compare(tmp_path / "scenario.toml", machines=["dgx2", str(pipe)])

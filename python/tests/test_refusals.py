@@ -9,28 +9,12 @@ from typing import Any
 
 import pytest
 
-from linkwright import (
-    AllocationError,
-    Allocator,
-    InputError,
-    Job,
-    LinkwrightError,
-    MachineError,
-    Pattern,
-    ProgramBuilder,
-    SimulationError,
-    System,
-    generate_jobs,
-    load_fabric,
-    load_program,
-    load_system,
-    plan,
-    published_effective_bandwidth,
-    read_jobs,
-    read_scenario,
-    simulate,
-)
-from linkwright.runs.scenarios import load_scenario
+from linkwright import Allocator, LinkwrightError, Pattern, System, plan
+from linkwright.allocation import published_effective_bandwidth
+from linkwright.errors import AllocationError, InputError, MachineError, SimulationError
+from linkwright.network import ProgramBuilder, read_fabric, read_program, read_system
+from linkwright.scenario import Job, generate_jobs, jobs_from_text, Scenario, play_jobs
+from linkwright.runs.scenarios import read_scenario_file
 
 DGX1 = System("dgx1-v100")
 PAIRED = Pattern("ring", 2)
@@ -55,12 +39,12 @@ between = [["A", "B"]]
         (lambda: generate_jobs(-7), "seed is -7"),
         (lambda: generate_jobs(count=-1), "count is -1"),
         (lambda: generate_jobs(max_gpus=-2), "max_gpus is -2"),
-        (lambda: read_jobs("", healthy_gpus=-1), "healthy_gpus is -1"),
-        (lambda: simulate(DGX1, [], unhealthy=[-1]), "an id of `unhealthy` is -1"),
+        (lambda: jobs_from_text("", healthy_gpus=-1), "healthy_gpus is -1"),
+        (lambda: play_jobs(DGX1, [], unhealthy=[-1]), "an id of `unhealthy` is -1"),
         (lambda: Job("a", "gmm", 2).run_time(-1), "bandwidth is -1; give GB/s"),
         (lambda: Job("a", "gmm", 2).run_time(float("nan")), "bandwidth is NaN"),
         (lambda: Job("slow", "gmm", 2).run_time(0), "`slow` would run for more than 213 days"),
-        (lambda: simulate(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named `a`"),
+        (lambda: play_jobs(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named `a`"),
     ],
 )
 def test_numbers_out_of_range_are_named(call: Callable[[], object], said: str) -> None:
@@ -160,18 +144,18 @@ def test_errors_hold_no_control_characters() -> None:
         (lambda: System("dgx9"), "there is no preset `dgx9`", "the presets are"),
         (lambda: System("dgx1-v100", servers=0), "servers is 0", "give 1 to"),
         (
-            lambda: load_system("dgx9"),
+            lambda: read_system("dgx9"),
             "there is neither a preset nor a file",
             "did you mean `dgx2` or",
         ),
         (
-            lambda: load_fabric("tree"),
+            lambda: read_fabric("tree"),
             "there is neither a kind of network",
             "did you mean `fat-tree`? the kinds are",
         ),
         (lambda: Job("a", "gmm", -1), "gpus is -1", "give 0 to 4294967295"),
         (lambda: Job("a", UNKNOWN, 1), "there is no workload `none-such`", "the workloads are"),
-        (lambda: simulate(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named", "give each job"),
+        (lambda: play_jobs(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named", "give each job"),
         (lambda: Pattern(UNKNOWN, 2), "there is no pattern `none-such`", "there are ring, "),
         (lambda: Pattern("ring", 0), "a pattern of 0 GPUs cannot be placed", "ask for 1 to 65536"),
         (lambda: Allocator(DGX1, UNKNOWN), "there is no policy `none-such`", "there are baseline"),
@@ -179,10 +163,10 @@ def test_errors_hold_no_control_characters() -> None:
         (lambda: plan(DGX1, [0], "broadcast"), "a collective needs at least two GPUs", "name more"),
         (lambda: plan(DGX1, [0, 9], "broadcast"), "there is no GPU 9", "its GPUs are 0 to 7"),
         (lambda: plan(DGX1, [0, 1], "all-gather", root=0), "all-gather has no root", "leave the"),
-        (lambda: load_program("ring"), "there is neither an application", "the applications are"),
-        (lambda: load_program("kripke"), "`kripke` needs a number of ranks", "give it, such as 64"),
+        (lambda: read_program("ring"), "there is neither an application", "the applications are"),
+        (lambda: read_program("kripke"), "`kripke` needs a number of ranks", "give it, such as 64"),
         (lambda: ProgramBuilder(0), "ranks is 0", "give 1 to"),
-        (lambda: load_scenario("none.toml"), "there is no file `none.toml`", "look at the path"),
+        (lambda: read_scenario_file("none.toml"), "there is no file `none.toml`", "look at the path"),
     ],
 )
 def test_what_would_work_is_a_field(call: Callable[[], object], problem: str, remedy: str) -> None:
@@ -218,7 +202,7 @@ def test_more_iterations_than_are_played_are_refused_before_the_run(
 ) -> None:
     text = f'[machine]\npreset = "dgx1-v100"\n[jobs]\nfile = "j.csv"\nrun_time = "{run_time}"\n'
     head = "" if fidelity is None else f'fidelity = "{fidelity}"\n'
-    scenario = read_scenario(head + text, "s.toml")
+    scenario = Scenario.from_text(head + text, "s.toml")
     jobs = b"job,workload,gpus,iterations\na,gmm,1,4294967295\nb,gmm,1,4294967296\n"
     if not refused:
         assert len(scenario.build({"j.csv": jobs})[1]) == 2
@@ -230,4 +214,4 @@ def test_more_iterations_than_are_played_are_refused_before_the_run(
     assert error.value.remedy.startswith("write 1 to 4294967295")
     many = [Job("a", "gmm", 1, iterations=2**32)]
     with pytest.raises(SimulationError, match="`a` has 4294967296 iterations, and 1 to 4294967295"):
-        simulate(DGX1, many, run_time="played")
+        play_jobs(DGX1, many, run_time="played")

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from linkwright import Replay, System, load_system, replay_scenario, replay_trace, write_run
+from linkwright import System
+from linkwright.network import Replay, read_system, play_trace
+from linkwright.scenario import play_programs, write_run
 from linkwright.errors import InputError
 from linkwright.plot import save_chart
 from linkwright.plots.network import (
@@ -48,12 +50,12 @@ recv 64b from 0
 
 @pytest.fixture(scope="module")
 def stencil() -> Replay:
-    return replay_trace(STENCIL, SMALL, timeline=100_000)
+    return play_trace(STENCIL, SMALL, timeline=100_000)
 
 
 @pytest.fixture(scope="module")
 def mix() -> Replay:
-    return replay_scenario(ROOT / "examples" / "cluster-mix.toml", timeline=100_000)
+    return play_programs(ROOT / "examples" / "cluster-mix.toml", timeline=100_000)
 
 
 def document_of(replay: Replay) -> dict[str, Any]:
@@ -157,19 +159,19 @@ def test_a_timeline_of_several_jobs(mix: Replay) -> None:
 def test_what_nothing_orders_is_computed_one_after_another(tmp_path: Path) -> None:
     file = tmp_path / "beside.goal"
     file.write_text(BESIDE, encoding="utf-8")
-    replay = replay_trace(file, SMALL, timeline=100)
+    replay = play_trace(file, SMALL, timeline=100)
     check_events(events(replay))
     [job] = job_summaries(replay.run)
     assert job.time >= 7e-6
     # On two processors it would take less, which no rank here has.
     file.write_text(BESIDE.replace("calc 4000", "calc 4000 cpu 1"), encoding="utf-8")
     with pytest.raises(InputError, match=r"4:18: calculates beside .*: `1`; name one `cpu`"):
-        replay_trace(file, SMALL)
+        play_trace(file, SMALL)
 
 
 @pytest.mark.parametrize("kept", [1, 7, 100])
 def test_a_timeline_that_is_cut_is_still_one(kept: int) -> None:
-    replay = replay_trace(STENCIL, SMALL, timeline=kept)
+    replay = play_trace(STENCIL, SMALL, timeline=kept)
     found = events(replay)
     assert sum(event["ph"] == "s" for event in found) <= kept
     assert sum(event["name"] == "compute" for event in found) == kept
@@ -222,7 +224,7 @@ between = [["a", "c"], ["b", "c"]]
     ],
 )
 def test_levels_follow_the_wiring(network: dict[str, Any], levels: set[tuple[str, str]]) -> None:
-    run = replay_trace("stencil4d", System(network=network), ranks=16, fidelity="flow").run
+    run = play_trace("stencil4d", System(network=network), ranks=16, fidelity="flow").run
     shown = {row["level"] for row in run.levels()}
     assert {row["level"] for row in run.links()} == shown
     for row in run.links():
@@ -251,8 +253,8 @@ def test_levels_follow_the_wiring(network: dict[str, Any], levels: set[tuple[str
 def test_levels_need_no_names(tmp_path: Path) -> None:
     file = tmp_path / "plain.toml"
     file.write_text(NAMELESS, encoding="utf-8")
-    system = load_system({"gpus": 2}, network=file)
-    run = replay_trace("laghos", system, ranks=16).run
+    system = read_system({"gpus": 2}, network=file)
+    run = play_trace("laghos", system, ranks=16).run
     assert [row["level"] for row in run.levels()][1:-1] == ["switch to c", "c to switch"]
 
 
@@ -288,7 +290,7 @@ def rows_count(replay: Replay) -> int:
 )
 def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None:
     system = System(network={"kind": machine, **settings})
-    replay = replay_trace("stencil4d", system, ranks=16, fidelity="flow")
+    replay = play_trace("stencil4d", system, ranks=16, fidelity="flow")
     cells = cells_of(replay)
     shown = {cell["link"] for level in cells for cell in level}
     carried = {f"{row['from']} to {row['to']}" for row in replay.run.links() if row["data"] > 0}
@@ -302,11 +304,11 @@ def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None
 
 
 def test_a_map_shows_what_carried_data() -> None:
-    replay = replay_trace("stencil4d", System({"gpus": 4}, network="fat-tree"), ranks=32)
+    replay = play_trace("stencil4d", System({"gpus": 4}, network="fat-tree"), ranks=32)
     levels = cells_of(replay)
     assert sum(map(len, levels)) < rows_count(replay) / 10
     assert all(any(cell["utilisation"] > 0 for cell in level) for level in levels)
-    alone = replay_trace("laghos", System({"gpus": 4}, network="fat-tree"), ranks=4)
+    alone = play_trace("laghos", System({"gpus": 4}, network="fat-tree"), ranks=4)
     drawn = str(chart_specification(link_heat_map(LinkLoads.of_programs(alone.run))))
     assert "No link carried data." in drawn
     assert "injection" not in drawn
@@ -328,19 +330,19 @@ def test_a_map_shows_what_carried_data() -> None:
 def test_a_network_that_nobody_names_has_the_job_s_size(
     gpus: int, node: dict[str, object], servers: int
 ) -> None:
-    assert load_system(node or None, gpus=gpus).server_count == servers
+    assert read_system(node or None, gpus=gpus).server_count == servers
 
 
 def test_the_network_of_a_replay_is_said_where_nobody_named_it(tmp_path: Path) -> None:
-    fitted = replay_trace("laghos", ranks=32)
+    fitted = play_trace("laghos", ranks=32)
     assert (fitted.machine, fitted.system.server_count) == ("fat-tree-128", 128)
     assert "of 128 nodes" in fitted.notes[-1]
     assert fitted.manifest["system"] == {"network": {"kind": "fat-tree", "radix": 8, "pods": 8}}
-    named = replay_trace("laghos", System(network="fat-tree"), ranks=32)
+    named = play_trace("laghos", System(network="fat-tree"), ranks=32)
     assert (named.system.server_count, [*named.notes]) == (2048, [named.system.assumed_speed])
     mapping = tmp_path / "mapping"
     mapping.write_text("".join(f"{2000 + rank}\n" for rank in range(8)), encoding="utf-8")
-    assert replay_trace("laghos", ranks=8, mapping=mapping).system.server_count == 2048
+    assert play_trace("laghos", ranks=8, mapping=mapping).system.server_count == 2048
 
 
 def test_two_inputs_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
@@ -357,8 +359,8 @@ def test_two_inputs_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
         '[[route]]\nat = ["b"]\nto = ["a"]\nnext = ["a"]\n',
         encoding="utf-8",
     )
-    system = load_system(network={"file": machine, "routing_table": table})
-    held = replay_trace("laghos", system, ranks=8).manifest["files"]
+    system = read_system(network={"file": machine, "routing_table": table})
+    held = play_trace("laghos", system, ranks=8).manifest["files"]
     assert held == [
         {"input": "system", "file": "line.toml", "sha256": sha256(file.read_bytes()).hexdigest()}
         for file in (machine, table)
@@ -368,7 +370,7 @@ def test_two_inputs_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
 def test_a_replay_without_messages_has_a_report(tmp_path: Path) -> None:
     file = tmp_path / "alone.goal"
     file.write_text("num_ranks 1\nrank 0 {\ncalc 100\n}\n", encoding="utf-8")
-    replay = replay_trace(file, SMALL)
+    replay = play_trace(file, SMALL)
     names = [path.name for path in write_run(replay, tmp_path / "out")]
     assert "timeline.json" not in names
     assert "How long messages took" not in (tmp_path / "out" / "report.html").read_text("utf-8")
@@ -384,7 +386,7 @@ def test_every_reader_of_a_timeline_gets_the_same_nanoseconds(digits: int) -> No
 
 def test_a_map_of_links_within_servers_calls_no_device_a_switch() -> None:
     system = System("dgx1-v100", 4, network="fat-tree")
-    replay = replay_trace("stencil4d", system, ranks=32, fidelity="flow")
+    replay = play_trace("stencil4d", system, ranks=32, fidelity="flow")
     charts = chart_specification(link_heat_map(LinkLoads.of_programs(replay.run)))["vconcat"]
     columns = {
         chart["title"]["text"]: chart["encoding"]["x"]["title"]

@@ -9,17 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from linkwright import (
-    Job,
-    SimulationError,
-    SimulationResult,
-    System,
-    generate_jobs,
-    load_system,
-    policy_names,
-    read_scenario,
-    simulate,
-)
+from linkwright import System
+from linkwright.allocation import policy_names
+from linkwright.errors import SimulationError
+from linkwright.network import read_system
+from linkwright.scenario import Job, SimulationResult, generate_jobs, Scenario, play_jobs
 from linkwright.names import PolicyName
 from linkwright.runs.report import write_report
 from linkwright.runs.server.run import ScenarioRun
@@ -34,7 +28,7 @@ generate = { count = 1 }
 
 
 def runs(policies: Sequence[PolicyName], jobs: list[Job]) -> list[SimulationResult]:
-    return [simulate(MACHINE, jobs, policy) for policy in policies]
+    return [play_jobs(MACHINE, jobs, policy) for policy in policies]
 
 
 def written(
@@ -45,7 +39,7 @@ def written(
     system: System = MACHINE,
     bandwidth_model: str = "sound",
 ) -> str:
-    scenario = read_scenario(
+    scenario = Scenario.from_text(
         f'{SCENARIO}[allocation]\nbandwidth_model = "{bandwidth_model}"\n', "forty.toml"
     )
     jobs = [Job(row["job"], row["workload"], row["gpu_count"]) for row in results[0].jobs()]
@@ -188,8 +182,8 @@ def test_a_report_shows_no_mark_up_and_the_sound_model_once(tmp_path: Path) -> N
     assert text.count("<th>minimum") == text.count("<th>maximum") == 2
     assert "<caption>" not in text
     published = [
-        simulate(MACHINE, jobs, "preserve", bandwidth_model="published"),
-        simulate(MACHINE, jobs, "greedy", bandwidth_model="published"),
+        play_jobs(MACHINE, jobs, "preserve", bandwidth_model="published"),
+        play_jobs(MACHINE, jobs, "greedy", bandwidth_model="published"),
     ]
     assert (
         written(tmp_path / "both.html", published, bandwidth_model="published").count(
@@ -201,7 +195,7 @@ def test_a_report_shows_no_mark_up_and_the_sound_model_once(tmp_path: Path) -> N
 
 def test_code_in_assumptions_is_shown_as_code(tmp_path: Path) -> None:
     paste = Path(__file__).resolve().parents[2] / "examples" / "topologies"
-    machine = load_system(paste / "dgx1-v100.nvidia-smi-topo-m.txt")
-    results = [simulate(machine, generate_jobs(1, 5), "greedy")]
+    machine = read_system(paste / "dgx1-v100.nvidia-smi-topo-m.txt")
+    results = [play_jobs(machine, generate_jobs(1, 5), "greedy")]
     written(tmp_path / "a.html", results, system=machine)
     assert "(option <code>nvlink</code>)" in (tmp_path / "a.html").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import FileError, InputError, SimulationError
+from linkwright.errors import FileError, InputError, SimulationError
 from linkwright.sources.graph import SourceGraph, load_source
 from linkwright.sources.grids import balanced, shifted
 from linkwright.sources.values import NOBODY, Grid

@@ -11,7 +11,9 @@ import pytest
 from commands import linkwright
 from test_cli_json import check, schema
 
-from linkwright import SimulationError, load_system, train_model
+from linkwright import train_model
+from linkwright.errors import SimulationError
+from linkwright.network import read_system
 from linkwright.runs.models.checkpoints import Checkpoints, best_interval, checkpoints_of
 from linkwright.step_errors import NINETIETH, interval_of
 
@@ -48,7 +50,7 @@ def test_seeds_repeat_and_more_of_them_begin_alike() -> None:
 
 
 def test_groups_that_share_interfaces_lose_by_the_network() -> None:
-    system = load_system("dgx1-v100", 2)
+    system = read_system("dgx1-v100", 2)
     shared = parts(machine=system, layout="dp=2,tp=8", batch=8, precision="fp16", gpu_memory="1TB")
     assert shared["shared network"] > 0
     alone = parts(machine=system, layout="dp=16", batch=16, precision="fp16", gpu_memory="1TB")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from linkwright.files import sha256
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.intervals import Estimate, estimate
 from linkwright.summaries.over_seeds import OverSeeds
@@ -48,7 +48,7 @@ def test_what_is_stored_is_of_the_example_as_it_is(name: str) -> None:
     path = ROOT / "examples" / f"{name}.toml"
     day = stored(name)
     assert day["sha256"] == sha256(path.read_bytes())
-    loaded = load_scenario(path)
+    loaded = read_scenario_file(path)
     assert day["seeds"] == [*range(1, 21)]
     listed = loaded.scenario.comparison(reference="default", seeds=20)["variants"]
     choices = {each["name"]: each["choice"] for each in listed if each["choice"]}
@@ -63,7 +63,7 @@ def came_to(name: str, variant: str, seed: int, jobs: int | None = None) -> dict
     if jobs is not None:
         settings["jobs.generate.count"] = jobs
     path = ROOT / "examples" / f"{name}.toml"
-    loaded = load_scenario(path, settings).variant(variant)
+    loaded = read_scenario_file(path, settings).variant(variant)
     system, listed, _ = loaded.build()
     result = simulated(loaded.scenario, system, listed, loaded.scenario.policies[0])
     rows = job_rows(result)

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import Fabric, InputError, System, load_system
+from linkwright import System
+from linkwright.errors import InputError
+from linkwright.network import Fabric, read_system
 
 SYSTEM = Path(__file__).resolve().parents[2] / "crates" / "linkwright-system" / "src" / "system"
 QUIRKS = SYSTEM / "import" / "quirks"
@@ -19,7 +21,7 @@ TOPOLOGY_CONF = SYSTEM / "fabric" / "strangers" / "topology.conf"
 
 
 def test_amd_smi_shows_a_mesh_whose_gpus_have_addresses() -> None:
-    machine = load_system(AMD_SMI)
+    machine = read_system(AMD_SMI)
     assert [machine.gpu_matrix()[0][gpu][0] for gpu in range(8)] == ["X", *["XGMI1"] * 7]
     gpus = [device for device in machine.devices() if device["kind"] == "gpu"]
     assert [gpu["pci_address"] for gpu in gpus][::7] == ["0000:0b:00.0", "0000:cb:00.0"]
@@ -33,8 +35,8 @@ def test_a_slow_uplink_is_warned_of_until_it_is_stated(tmp_path: Path) -> None:
     assert shown.stdout.startswith("Warning:\n- The PCIe uplink of PCIeSwitch0, PCIeSwitch1")
     stated = tmp_path / "stated.toml"
     linkwright("machine", "import", SLOW_UPLINK, "--pcie", "pcie5", "-o", stated)
-    assert load_system(stated).warnings == []
-    links = load_system(stated).links()
+    assert read_system(stated).warnings == []
+    links = read_system(stated).links()
     assert {link["kind"] for link in links if link["a"].startswith("PCIeSwitch")} == {"pcie5"}
 
 
@@ -49,7 +51,7 @@ def test_a_board_without_nvlink_is_warned_of_until_it_is_stated() -> None:
 
 
 def test_two_trays_of_one_nvlink_domain_are_one_machine() -> None:
-    machine = load_system(TRAYS)
+    machine = read_system(TRAYS)
     assert (machine.gpu_count, machine.warnings) == (4, [])
     assert machine.gpu_matrix()[0][3] == ("NV18", 900.0)
     rack = System("gb200-nvl72")

@@ -17,7 +17,8 @@ import pytest
 from mypy import api as mypy
 
 import linkwright
-from linkwright import choice_names, names
+from linkwright import names
+from linkwright.scenario import choice_names
 
 STUB = Path(linkwright.__file__).with_name("_core.pyi")
 MODULE = ast.parse(STUB.read_text(encoding="utf-8"))
@@ -52,8 +53,12 @@ def test_the_type_of_a_choice_has_its_names(kind: str) -> None:
 
 
 CALLS = """
-from linkwright import Allocator, Fabric, Job, Pattern, Program, Schedule, System, plan, simulate
-from linkwright import load_fabric, policy_names
+from linkwright import Allocator, Pattern, System, plan
+from linkwright.collectives import Schedule
+from linkwright.network import Fabric, Program
+from linkwright.scenario import Job, play_jobs
+from linkwright.allocation import policy_names
+from linkwright.network import read_fabric
 
 machine = System("dgx1-v100")
 {call}
@@ -62,16 +67,16 @@ GOOD = """
 for policy in policy_names():
     Allocator(machine, policy, ties="nearest", bandwidth_profile="mapa")
 jobs = [Job("a", "vgg-16", 2, pattern="ring")]
-simulate(machine, jobs, "greedy", planner="mpi", run_time="played")
+play_jobs(machine, jobs, "greedy", planner="mpi", run_time="played")
 plan(machine, [0, 1], "all-reduce", algorithm="packing", links="nvlink").time(8, protocol="LL")
-load_fabric("my-network.toml")
+read_fabric("my-network.toml")
 """
 TYPOS = [
-    'simulate(machine, [], "gredy")',
-    'simulate(machine, [], discipline="lifo")',
-    'simulate(machine, [], run_time="plaid")',
-    'simulate(machine, [], fidelity="flows")',
-    'simulate(machine, [], planner="packin")',
+    'play_jobs(machine, [], "gredy")',
+    'play_jobs(machine, [], discipline="lifo")',
+    'play_jobs(machine, [], run_time="plaid")',
+    'play_jobs(machine, [], fidelity="flows")',
+    'play_jobs(machine, [], planner="packin")',
     'Allocator(machine, "preserved")',
     'Allocator(machine, ties="lowest")',
     'machine.gpu_matrix("data_sheet")',

@@ -13,7 +13,9 @@ import pytest
 from frozen.captured import holds
 from frozen.studies import QUICK_BLINK, quick_blink
 
-from linkwright import NeuralNetwork, System, kernel_terms
+from linkwright import System
+from linkwright.collectives import kernel_terms
+from linkwright.training import NeuralNetwork
 from linkwright.names import ProtocolName
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step

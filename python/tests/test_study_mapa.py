@@ -11,14 +11,9 @@ import pytest
 from frozen.captured import holds
 from frozen.studies import MAPA_STEPS, QUICK_MAPA, quick_mapa
 
-from linkwright import (
-    Allocator,
-    Job,
-    System,
-    generate_jobs,
-    published_effective_bandwidth,
-    workloads,
-)
+from linkwright import Allocator, System
+from linkwright.allocation import published_effective_bandwidth
+from linkwright.scenario import Job, generate_jobs, workloads
 from linkwright.names import WorkloadName
 from linkwright.studies import mapa
 from linkwright.studies.mapa.bandwidth import effective_bandwidth

@@ -9,7 +9,8 @@ from statistics import fmean
 
 import pytest
 
-from linkwright import choice_names, gpu_model
+from linkwright.gpu import GpuModel
+from linkwright.scenario import choice_names
 from linkwright.studies.memory.checks import Statement, ViewOf, change, ratio
 from linkwright.studies.memory.measured import Measured, Run, View, read_runs, runs_csv
 from linkwright.studies.memory.published import published
@@ -176,7 +177,7 @@ def test_each_benchmark_runs_as_when_the_page_was_written(runs: list[Run], bench
 
 def test_all_switches_are_those_of_the_gpu_s_file(runs: list[Run]) -> None:
     together = "evictions tracker leases locks"
-    assert model_with(together) == gpu_model("r9-nano")
+    assert model_with(together) == GpuModel.find("r9-nano")
     models = {switches: model_with(switches).to_toml() for switches in (*ABLATION, BASE)}
     assert len(set(models.values())) == len(models)
     # A run with other switches is played again.

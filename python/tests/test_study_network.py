@@ -13,7 +13,7 @@ from commands import fails
 from frozen.captured import holds as captured_holds
 from frozen.studies import QUICK_NETWORK, quick_network
 
-from linkwright import random_mixes
+from linkwright.scenario import random_mixes
 from linkwright.studies.network import CHECKPOINT
 from linkwright.studies.network.bandwidth import bandwidth
 from linkwright.studies.network.jobs import (
@@ -117,7 +117,7 @@ def test_the_quick_plan_shows_every_application_at_every_size() -> None:
 @pytest.mark.parametrize("application", ["stencil4d", "sw4lite"])
 def test_a_job_alone_lasts_about_the_span(application: str) -> None:
     job = next(job for mix in all_mixes() for job in mix if job.application == application)
-    alone = cluster(Setting("fat-tree")).replay([cluster_job(job)]).makespan
+    alone = cluster(Setting("fat-tree")).play([cluster_job(job)]).makespan
     assert SPAN / 1.5 < alone < SPAN * 1.5
 
 

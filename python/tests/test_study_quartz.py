@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwright import Fabric
+from linkwright.network import Fabric
 from linkwright.studies.network.jobs import MixJob
 from linkwright.studies.network.published import published
 from linkwright.studies.network.quartz import quartz

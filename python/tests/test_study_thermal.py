@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwright import Floorplan
+from linkwright.gpu import Floorplan
 from linkwright.studies.thermal import sections
 from linkwright.studies.thermal.packages import HOTSPOT, changed, the_package
 from linkwright.studies.thermal.published import published
@@ -17,7 +17,7 @@ CELLS = 16
 
 def test_the_package_is_the_example_and_has_the_published_parts() -> None:
     text = (ROOT / "examples" / "mgpu-tsm-package.toml").read_text(encoding="utf-8")
-    assert changed({}) == Floorplan.from_toml(text)
+    assert changed({}) == Floorplan.from_text(text)
     said = published()
     assert changed({}).power == pytest.approx(910.6)
     (table,) = sections.package().tables

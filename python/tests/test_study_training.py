@@ -9,7 +9,8 @@ from statistics import median
 
 import pytest
 
-from linkwright import gpu_model, training_terms
+from linkwright.gpu import GpuModel
+from linkwright.network_training import training_terms
 from linkwright.studies.training import epochs, remote, shared, statements, today, volta
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK, is_calibrated
@@ -56,7 +57,7 @@ def test_the_memory_s_share_and_the_least_time_are_those_of_the_measured_copies(
     assert terms["least"] == pytest.approx(min(times.values()), rel=0.1)
     most = max(times)
     reached = 2 * 4 * most / (times[most] * 1e-6)
-    peak = gpu_model(today.CALIBRATED_GPU).memory_bandwidth * 1e9
+    peak = GpuModel.find(today.CALIBRATED_GPU).memory_bandwidth * 1e9
     assert terms["memory"] == pytest.approx(reached / peak, rel=0.01)
 
 
@@ -117,7 +118,7 @@ def test_the_texts_first_gpus_are_joined_as_it_says() -> None:
 
 
 def test_synthetic_workloads_have_the_published_weights() -> None:
-    from linkwright import NeuralNetwork
+    from linkwright.training import NeuralNetwork
     from linkwright.studies.training.published import published
 
     said = published()["section_2_3_1"]

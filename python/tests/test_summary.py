@@ -9,14 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwright import (
-    SimulationError,
-    SimulationResult,
-    System,
-    generate_jobs,
-    policy_names,
-    simulate,
-)
+from linkwright import System
+from linkwright.allocation import policy_names
+from linkwright.errors import SimulationError
+from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.quartiles import Quartiles
 from linkwright.summaries.policies import (
     Speedup,
@@ -57,11 +53,11 @@ def test_what_has_no_quartiles_is_refused(values: list[float]) -> None:
 def results_of(count: int = 60, max_gpus: int = 5) -> list[SimulationResult]:
     machine = System("dgx1-v100")
     jobs = generate_jobs(3, count, max_gpus)
-    return [simulate(machine, jobs, policy) for policy in policy_names()]
+    return [play_jobs(machine, jobs, policy) for policy in policy_names()]
 
 
 def test_a_summary_says_what_the_rows_say() -> None:
-    result = simulate(System("dgx1-v100"), generate_jobs(3, 60), "greedy")
+    result = play_jobs(System("dgx1-v100"), generate_jobs(3, 60), "greedy")
     rows = job_rows(result)
     summary = summarise(result)
     assert (summary.policy, summary.jobs) == ("greedy", 60)
@@ -99,7 +95,7 @@ def test_the_baseline_is_as_fast_as_itself() -> None:
 def test_what_is_not_there_is_named() -> None:
     with pytest.raises(SimulationError, match=r"no run of policy `best`; there are: baseline, "):
         speedups(results_of(), "best")
-    empty = simulate(System("dgx1-v100"), [], "greedy")
+    empty = play_jobs(System("dgx1-v100"), [], "greedy")
     with pytest.raises(SimulationError, match="without jobs"):
         summarise(empty)
     with pytest.raises(SimulationError, match="without jobs"):

@@ -25,7 +25,7 @@ from interrupts import running
 from sweep_runs import fail, kill_always, kill_once, note, performed, slowly
 from typer.testing import CliRunner
 
-from linkwright import FileError, InputError, SweepError, SweepInterruptedError
+from linkwright.errors import FileError, InputError, SweepError, SweepInterruptedError
 from linkwright.cli.program import Program
 from linkwright.sweeps import (
     Sweep,
@@ -35,7 +35,7 @@ from linkwright.sweeps import (
     given_executor,
     local_processes,
     local_threads,
-    run_sweep,
+    play_sweep,
     scaling,
 )
 from linkwright.sweeps.pace import Forecast, spoken
@@ -45,10 +45,10 @@ from linkwright.sweeps.perform import perform
 SCRIPT = """
 import sys
 import sweep_runs
-from linkwright.sweeps import Sweep, local_processes, run_sweep
+from linkwright.sweeps import Sweep, local_processes, play_sweep
 if __name__ == "__main__":
     runs = [{"number": number, "folder": sys.argv[1]} for number in range(10)]
-    run_sweep(Sweep(sweep_runs.slowly, runs), local_processes(2), checkpoint=sys.argv[2])
+    play_sweep(Sweep(sweep_runs.slowly, runs), local_processes(2), checkpoint=sys.argv[2])
 """
 
 
@@ -107,7 +107,7 @@ def test_a_sweep_cut_anywhere_goes_on_and_repeats_nothing(
             for number, delay in enumerate(delays)
         ]
         file = folder / "sweep.jsonl"
-        first = run_sweep(Sweep(note, runs), local_threads(workers[0]), checkpoint=file)
+        first = play_sweep(Sweep(note, runs), local_threads(workers[0]), checkpoint=file)
         assert first.results == expected(len(runs))
         assert performed(folder) == dict.fromkeys(range(len(runs)), 1)
         # A process that is killed leaves a beginning of the file, cut at any byte.
@@ -115,7 +115,7 @@ def test_a_sweep_cut_anywhere_goes_on_and_repeats_nothing(
         cut = round(share * len(content))
         file.write_bytes(content[:cut])
         kept = [json.loads(line)["parameters"]["number"] for line in _whole(content[:cut])]
-        second = run_sweep(Sweep(note, runs), local_threads(workers[1]), checkpoint=file)
+        second = play_sweep(Sweep(note, runs), local_threads(workers[1]), checkpoint=file)
         assert json.dumps(second.results) == json.dumps(first.results)
         assert second.resumed == len(kept)
         torn = cut > content.index(b"\n") and content[cut - 1 : cut] != b"\n"
@@ -139,11 +139,11 @@ def test_a_sweep_interrupted_after_some_results_keeps_them(stop: int, workers: i
         folder = Path(name)
         file = folder / "sweep.jsonl"
         with pytest.raises(SweepInterruptedError, match=r"of 10 runs are finished and kept in"):
-            run_sweep(sweep(folder), local_threads(workers), checkpoint=file, progress=interrupt)
+            play_sweep(sweep(folder), local_threads(workers), checkpoint=file, progress=interrupt)
         # Threads finish what they have begun, and that is kept, too.
         begun = performed(folder)
         assert len(records(file)) == len(begun) >= stop
-        result = run_sweep(sweep(folder), local_threads(workers), checkpoint=file)
+        result = play_sweep(sweep(folder), local_threads(workers), checkpoint=file)
         assert result.results == expected(10)
         assert result.resumed == len(begun)
         assert performed(folder) == dict.fromkeys(range(10), 1)
@@ -153,7 +153,7 @@ def test_a_sweep_interrupted_after_some_results_keeps_them(stop: int, workers: i
 def test_results_are_the_same_wherever_they_come_from(
     make: Callable[[int], Workers], tmp_path: Path
 ) -> None:
-    result = run_sweep(sweep(tmp_path), make(2))
+    result = play_sweep(sweep(tmp_path), make(2))
     assert result.results == expected(10)
     assert (result.resumed, result.notes) == (0, ())
     assert result.cpu_seconds > 0
@@ -161,7 +161,7 @@ def test_results_are_the_same_wherever_they_come_from(
 
 def test_any_executor_will_do_and_stays_open(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as executor:
-        assert run_sweep(sweep(tmp_path), executor).results == expected(10)
+        assert play_sweep(sweep(tmp_path), executor).results == expected(10)
         assert executor.submit(len, "open").result() == 4
 
 
@@ -172,7 +172,7 @@ def test_an_executor_that_stays_open_begins_nothing_after_an_error(tmp_path: Pat
 
     with ThreadPoolExecutor(1) as executor:
         with pytest.raises(LookupError):
-            run_sweep(
+            play_sweep(
                 sweep(tmp_path, 12, delay=0.02), given_executor(executor, 6), progress=fail_at_two
             )
         assert executor.submit(len, "next").result() == 4
@@ -181,22 +181,22 @@ def test_an_executor_that_stays_open_begins_nothing_after_an_error(tmp_path: Pat
 
 def test_equal_runs_are_performed_once(tmp_path: Path) -> None:
     runs = [{"number": number, "folder": str(tmp_path)} for number in (4, 2, 4)]
-    result = run_sweep(Sweep(note, runs), local_threads(2))
+    result = play_sweep(Sweep(note, runs), local_threads(2))
     assert [each["number"] for each in result.results] == [4, 2, 4]
     assert performed(tmp_path) == {4: 1, 2: 1}
 
 
 def test_a_sweep_of_no_runs_gives_nothing(tmp_path: Path) -> None:
-    nothing = run_sweep(Sweep(note, []), checkpoint=tmp_path / "none.jsonl")
+    nothing = play_sweep(Sweep(note, []), checkpoint=tmp_path / "none.jsonl")
     assert nothing == SweepResult([], 0, 0, ())
 
 
 def test_progress_counts_from_what_was_kept_and_tells_the_pace(tmp_path: Path) -> None:
     file = tmp_path / "sweep.jsonl"
-    run_sweep(sweep(tmp_path), local_threads(1), checkpoint=file)
+    play_sweep(sweep(tmp_path), local_threads(1), checkpoint=file)
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:7]))
     seen: list[tuple[str, int, int]] = []
-    run_sweep(
+    play_sweep(
         sweep(tmp_path),
         local_threads(1),
         checkpoint=file,
@@ -242,19 +242,19 @@ def test_a_run_that_raises_stops_the_sweep_and_the_others_are_kept(tmp_path: Pat
     folder = str(tmp_path)
     runs = [{"number": number, "folder": folder, "bad": [5, 6]} for number in range(40)]
     with pytest.raises(SweepError, match=r'"number": 5.* failed.*: ValueError: no 5 at all; ') as e:
-        run_sweep(Sweep(fail, runs), local_processes(1), checkpoint=file)
+        play_sweep(Sweep(fail, runs), local_processes(1), checkpoint=file)
     assert "in fail" in e.value.__notes__[0]
     begun = performed(tmp_path)
     assert len(records(file)) == len(begun) < 39
     assert set(range(5)) <= set(begun)
     with pytest.raises(SweepError, match="runs are finished and lost; a checkpoint would"):
-        run_sweep(Sweep(fail, runs[:6]), local_threads(1))
+        play_sweep(Sweep(fail, runs[:6]), local_threads(1))
 
 
 def test_a_worker_killed_midway_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
     file = tmp_path / "sweep.jsonl"
     runs = [{"number": number, "folder": str(tmp_path), "bad": 5} for number in range(10)]
-    result = run_sweep(Sweep(kill_once, runs), local_processes(2), checkpoint=file)
+    result = play_sweep(Sweep(kill_once, runs), local_processes(2), checkpoint=file)
     assert (tmp_path / "killed").exists()
     assert result.results == expected(10)
     assert sorted(record["result"]["number"] for record in records(file)) == [*range(10)]
@@ -264,14 +264,14 @@ def test_a_run_that_always_kills_its_worker_is_blamed_and_no_other(tmp_path: Pat
     file = tmp_path / "sweep.jsonl"
     runs = [{"number": number, "folder": str(tmp_path), "bad": 2} for number in range(8)]
     with pytest.raises(SweepError, match='"number": 2} lost its worker 3 times'):
-        run_sweep(Sweep(kill_always, runs), local_processes(2), checkpoint=file)
+        play_sweep(Sweep(kill_always, runs), local_processes(2), checkpoint=file)
     assert {record["result"]["number"] for record in records(file)} >= {0, 1}
 
 
 def test_an_executor_that_is_broken_ends_the_sweep(tmp_path: Path) -> None:
     runs = [{"number": number, "folder": str(tmp_path), "bad": 0} for number in range(3)]
     with ProcessPoolExecutor(1) as executor, pytest.raises(SweepError, match="lost its worker"):
-        run_sweep(Sweep(kill_once, runs), executor)
+        play_sweep(Sweep(kill_once, runs), executor)
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
     assert 0 < kept < 10
     before = performed(tmp_path)
     runs = [{"number": number, "folder": str(tmp_path)} for number in range(10)]
-    result = run_sweep(Sweep(slowly, runs), local_processes(2), checkpoint=tmp_path / "sweep.jsonl")
+    result = play_sweep(Sweep(slowly, runs), local_processes(2), checkpoint=tmp_path / "sweep.jsonl")
     assert result.results == expected(10)
     assert result.resumed == kept
     # Two were under way and may have noted themselves without being kept.
@@ -355,7 +355,7 @@ def test_a_dask_worker_killed_midway_loses_nothing_and_doubles_nothing(tmp_path:
             if done >= 4 and is_alive(victim):
                 os.kill(victim, signal.SIGKILL)
 
-        result = run_sweep(
+        result = play_sweep(
             Sweep(slowly, runs),
             dask_cluster(cluster.scheduler_address),
             checkpoint=file,
@@ -372,7 +372,7 @@ def test_a_cluster_that_is_not_there_is_said_to_be(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(workers, "PATIENCE", 1)
     with pytest.raises(SweepError, match="no Dask scheduler answers at `tcp:"):
-        run_sweep(Sweep(note, [{"number": 1, "folder": ""}]), dask_cluster("tcp://127.0.0.1:1"))
+        play_sweep(Sweep(note, [{"number": 1, "folder": ""}]), dask_cluster("tcp://127.0.0.1:1"))
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(SweepError, match=r"pip install 'linkwright\[dask\]'"):
         dask_cluster("tcp://127.0.0.1:1")
@@ -395,12 +395,12 @@ def test_a_checkpoint_of_another_sweep_is_refused(
     field: str, value: object, said: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "sweep.jsonl"
-    run_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
+    play_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
     first, rest = file.read_bytes().split(b"\n", 1)
     changed = json.dumps(json.loads(first) | {field: value}).encode() + b"\n" + rest
     file.write_bytes(changed)
     with pytest.raises(InputError, match=said) as error:
-        run_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
+        play_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
     assert (error.value.line, error.value.column) == (1, 1)
     assert "give another file" in error.value.remedy
     assert file.read_bytes() == changed
@@ -414,12 +414,12 @@ def test_inputs_that_change_between_runs_are_never_mixed(tmp_path: Path) -> None
     file = tmp_path / "scenario.toml"
     file.write_text("three", encoding="utf-8")
     whole = Sweep(note, sweep(tmp_path).runs, inputs=[file, folder])
-    run_sweep(whole, local_threads(2), checkpoint=checkpoint)
-    assert run_sweep(whole, local_threads(2), checkpoint=checkpoint).resumed == 10
+    play_sweep(whole, local_threads(2), checkpoint=checkpoint)
+    assert play_sweep(whole, local_threads(2), checkpoint=checkpoint).resumed == 10
 
     def refused() -> None:
         with pytest.raises(InputError, match="the files that its runs read have changed"):
-            run_sweep(whole, local_threads(2), checkpoint=checkpoint)
+            play_sweep(whole, local_threads(2), checkpoint=checkpoint)
 
     file.write_text("four", encoding="utf-8")
     refused()
@@ -427,10 +427,10 @@ def test_inputs_that_change_between_runs_are_never_mixed(tmp_path: Path) -> None
     (folder / "b.toml").rename(folder / "c.toml")
     refused()
     (folder / "c.toml").rename(folder / "b.toml")
-    assert run_sweep(whole, local_threads(2), checkpoint=checkpoint).resumed == 10
+    assert play_sweep(whole, local_threads(2), checkpoint=checkpoint).resumed == 10
     file.unlink()
     with pytest.raises(FileError, match="there is no file"):
-        run_sweep(whole, local_threads(2), checkpoint=checkpoint)
+        play_sweep(whole, local_threads(2), checkpoint=checkpoint)
 
 
 def test_a_function_that_changed_is_another(
@@ -440,17 +440,17 @@ def test_a_function_that_changed_is_another(
     source = Path(sweep_runs.__file__).read_text(encoding="utf-8")
     module.write_text(source, encoding="utf-8")
     monkeypatch.setattr(sweep_runs, "__file__", str(module))
-    run_sweep(sweep(tmp_path), local_threads(2), checkpoint=checkpoint)
+    play_sweep(sweep(tmp_path), local_threads(2), checkpoint=checkpoint)
     module.write_text(source + "\nDELAY = 2\n", encoding="utf-8")
     with pytest.raises(InputError, match="the code of its function"):
-        run_sweep(sweep(tmp_path), local_threads(2), checkpoint=checkpoint)
+        play_sweep(sweep(tmp_path), local_threads(2), checkpoint=checkpoint)
 
 
 def test_a_checkpoint_of_other_parameters_names_one(tmp_path: Path) -> None:
     file = tmp_path / "sweep.jsonl"
-    run_sweep(sweep(tmp_path, delay=0.001), local_threads(2), checkpoint=file)
+    play_sweep(sweep(tmp_path, delay=0.001), local_threads(2), checkpoint=file)
     with pytest.raises(InputError, match=r'its run {"delay": 0.001, .*} is none of these'):
-        run_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
+        play_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
 
 
 @pytest.mark.parametrize(
@@ -472,11 +472,11 @@ def test_a_damaged_checkpoint_is_refused_with_its_line(
     damage: Callable[[list[bytes]], list[bytes]], line: int, problem: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "sweep.jsonl"
-    run_sweep(sweep(tmp_path, 4), local_threads(2), checkpoint=file)
+    play_sweep(sweep(tmp_path, 4), local_threads(2), checkpoint=file)
     content = b"\n".join(damage(file.read_bytes().splitlines())) + b"\n"
     file.write_bytes(content)
     with pytest.raises(InputError, match=problem) as error:
-        run_sweep(sweep(tmp_path, 4), local_threads(2), checkpoint=file)
+        play_sweep(sweep(tmp_path, 4), local_threads(2), checkpoint=file)
     assert error.value.line == line
     assert file.read_bytes() == content
 
@@ -485,13 +485,13 @@ def test_a_file_that_is_no_checkpoint_is_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("no line's end", encoding="utf-8")
     with pytest.raises(InputError, match="is not JSON"):
-        run_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
+        play_sweep(sweep(tmp_path), local_threads(2), checkpoint=file)
     assert file.read_text(encoding="utf-8") == "no line's end"
     for other in (tmp_path, Path("/dev/zero")):
         with pytest.raises(FileError, match="is no plain file"):
-            run_sweep(sweep(tmp_path), local_threads(2), checkpoint=other)
+            play_sweep(sweep(tmp_path), local_threads(2), checkpoint=other)
     with pytest.raises(FileError, match="cannot write"):
-        run_sweep(sweep(tmp_path), local_threads(2), checkpoint=tmp_path / "no" / "file")
+        play_sweep(sweep(tmp_path), local_threads(2), checkpoint=tmp_path / "no" / "file")
 
 
 def test_two_sweeps_cannot_share_a_checkpoint(tmp_path: Path) -> None:
@@ -499,9 +499,9 @@ def test_two_sweeps_cannot_share_a_checkpoint(tmp_path: Path) -> None:
 
     def again(_what: str, _done: int, _total: int) -> None:
         with pytest.raises(FileError, match="another sweep is writing"):
-            run_sweep(sweep(tmp_path), local_threads(1), checkpoint=file)
+            play_sweep(sweep(tmp_path), local_threads(1), checkpoint=file)
 
-    run_sweep(sweep(tmp_path), local_threads(1), checkpoint=file, progress=again)
+    play_sweep(sweep(tmp_path), local_threads(1), checkpoint=file, progress=again)
 
 
 @pytest.mark.parametrize("room", [10, 400, 900])
@@ -513,11 +513,11 @@ def test_a_checkpoint_without_room_ends_the_sweep_and_goes_on_later(
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     try:
         with pytest.raises(FileError, match="cannot write"):
-            run_sweep(sweep(tmp_path), local_threads(1), checkpoint=file)
+            play_sweep(sweep(tmp_path), local_threads(1), checkpoint=file)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert file.stat().st_size == room
-    assert run_sweep(sweep(tmp_path), local_threads(1), checkpoint=file).results == expected(10)
+    assert play_sweep(sweep(tmp_path), local_threads(1), checkpoint=file).results == expected(10)
 
 
 def nan() -> float:
@@ -527,17 +527,17 @@ def nan() -> float:
 
 def test_what_cannot_be_a_sweep_is_refused() -> None:
     cases: list[tuple[Callable[[], object], str]] = [
-        (lambda: run_sweep(Sweep(note, [{"number": {1}}])), "parameters of run 1: Object of type"),
-        (lambda: run_sweep(Sweep(note, [{"number": float("inf")}])), "parameters of run 1"),
-        (lambda: run_sweep(Sweep(lambda: 1, [{}]), local_processes(1)), "put it at the top level"),
-        (lambda: run_sweep(Sweep(nan, [{}]), local_threads(1)), "not JSON compliant"),
-        (lambda: run_sweep(Sweep(note, [{"x": 1}]), local_threads(1)), "TypeError: note"),
+        (lambda: play_sweep(Sweep(note, [{"number": {1}}])), "parameters of run 1: Object of type"),
+        (lambda: play_sweep(Sweep(note, [{"number": float("inf")}])), "parameters of run 1"),
+        (lambda: play_sweep(Sweep(lambda: 1, [{}]), local_processes(1)), "put it at the top level"),
+        (lambda: play_sweep(Sweep(nan, [{}]), local_threads(1)), "not JSON compliant"),
+        (lambda: play_sweep(Sweep(note, [{"x": 1}]), local_threads(1)), "TypeError: note"),
         (lambda: local_processes(0), "there are 0 workers; give at least 1"),
     ]
     for do, said in cases:
         with pytest.raises(SweepError, match=said):
             do()
-    assert run_sweep(Sweep(lambda: 1, [{}]), local_threads(1)).results == [1]
+    assert play_sweep(Sweep(lambda: 1, [{}]), local_threads(1)).results == [1]
 
 
 def test_a_worker_of_another_version_performs_nothing(tmp_path: Path) -> None:

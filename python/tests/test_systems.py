@@ -9,23 +9,18 @@ from xml.etree import ElementTree
 import pytest
 from commands import linkwright
 
-from linkwright import (
-    Allocator,
+from linkwright import Allocator, Pattern, System, plan
+from linkwright.errors import FileError, InputError, MachineError
+from linkwright.network import (
     ClusterJob,
     Fabric,
-    FileError,
-    InputError,
-    MachineError,
-    Pattern,
     Program,
-    System,
     fabric_names,
-    load_fabric,
-    load_system,
-    plan,
+    read_fabric,
+    read_system,
     preset_names,
-    read_scenario,
 )
+from linkwright.scenario import Scenario
 
 DGX1 = System("dgx1-v100")
 RINGS = Path(__file__).resolve().parents[2] / "examples" / "fabrics"
@@ -33,7 +28,7 @@ PING = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
 
 
 def test_one_server_stands_alone() -> None:
-    for alone in (System("dgx1-v100"), System(DGX1), System("dgx1-v100", 1), load_system(DGX1)):
+    for alone in (System("dgx1-v100"), System(DGX1), System("dgx1-v100", 1), read_system(DGX1)):
         assert alone == DGX1
         assert (alone.fabric, alone.routing, alone.nic) == (None, None, None)
         assert (alone.gpu_count, alone.server_count, len(alone.ports())) == (8, 1, 0)
@@ -64,7 +59,7 @@ def test_servers_are_on_a_network_by_name_and_size(network: str | None) -> None:
     assert system.fabric.ports >= 16
     assert system.gpus_per_server == [8] * 4
     assert system.server_of(8) == 1
-    assert load_system("dgx1-v100", 4, network=network) == system
+    assert read_system("dgx1-v100", 4, network=network) == system
     assert System(system.servers(), network=system.fabric) == system
 
 
@@ -77,8 +72,8 @@ def test_a_network_is_a_dictionary_a_fabric_or_a_file() -> None:
     assert routed != system
     assert routed.nic == "rr-4"
     ring = RINGS / "ring.dot"
-    by_file = load_system(DGX1, 2, network=ring)
-    assert by_file.fabric == load_fabric(ring)
+    by_file = read_system(DGX1, 2, network=ring)
+    assert by_file.fabric == read_fabric(ring)
     text = {"ring": ring.read_bytes()}
     assert System(DGX1, 2, network={"file": "ring"}, files=text).fabric == by_file.fabric
     faster = System(DGX1, 2, network={"kind": "fat-tree", "bandwidth_scale": "2x"})
@@ -109,8 +104,8 @@ def test_nodes_of_gpus_are_at_every_port() -> None:
     assert (system.gpu_count, system.server_count) == (8192, 2048)
     assert system.name == "dragonfly-2048"
     assert system.servers() == []
-    assert load_system({"gpus": 4}, gpus=32).server_count == 16
-    run = System({"gpus": 4}, network="torus").replay([ClusterJob(Program.from_goal(PING))])
+    assert read_system({"gpus": 4}, gpus=32).server_count == 16
+    run = System({"gpus": 4}, network="torus").play([ClusterJob(Program.from_goal(PING))])
     assert run.makespan > 0
 
 
@@ -162,7 +157,7 @@ def test_its_scenario_makes_it_again() -> None:
         System({"gpus": 4}, network={"kind": "dragonfly", "groups": 5}),
     ):
         job = '\n[[job]]\nprogram = "laghos"\nranks = 8\n'
-        scenario = read_scenario(system.to_toml() + job)
+        scenario = Scenario.from_text(system.to_toml() + job)
         again, _, _ = scenario.build()
         assert again == system
         assert System(**again.settings) == system
@@ -171,12 +166,12 @@ def test_its_scenario_makes_it_again() -> None:
 def test_how_jobs_are_played_is_said_where_they_are() -> None:
     system = System(network={"kind": "fat-tree", "pods": 2})
     job = ClusterJob(Program.skeleton("laghos", 32))
-    packets, flows = (system.replay([job], fidelity=name) for name in ("packet", "flow"))
+    packets, flows = (system.play([job], fidelity=name) for name in ("packet", "flow"))
     assert (packets.fidelity, flows.fidelity) == ("packet", "flow")
     assert packets.packet_hops > flows.packet_hops == 0
-    slow = system.replay([job], protocol={"send_overhead": "1 ms"})
+    slow = system.play([job], protocol={"send_overhead": "1 ms"})
     assert slow.makespan > packets.makespan
-    mapped = [system.replay([job], mapping="random", seed=seed).mapping for seed in (1, 1, 2)]
+    mapped = [system.play([job], mapping="random", seed=seed).mapping for seed in (1, 1, 2)]
     assert mapped[0] == mapped[1] != mapped[2]
 
 
@@ -194,7 +189,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"server": {"gpu": 4}, "network": "torus"}, "`gpu` says nothing of a server; its keys are"),
     ({"network": {"kind": "torus", "gpus_per_node": 2}}, 'give `server={"gpus": ...}`'),
     ({"network": {"kind": "torus", "machine": "dgx2"}}, "give `server` and `servers`"),
-    ({"network": {"kind": "torus", "fidelity": "flow"}}, "give it to `System.replay`"),
+    ({"network": {"kind": "torus", "fidelity": "flow"}}, "give it to `System.play`"),
     ({"network": {"kind": "tree"}}, "unknown kind of network"),
     (
         {
@@ -217,16 +212,16 @@ def test_what_makes_no_system_is_refused(arguments: dict[str, Any], said: str) -
 
 def test_names_of_files_are_looked_for() -> None:
     with pytest.raises(FileError, match="did you mean `dgx1-v100`"):
-        load_system("dgx1-v10")
+        read_system("dgx1-v10")
     with pytest.raises(FileError, match="did you mean `fat-tree`"):
-        load_system("dgx1-v100", 2, network="fattree")
+        read_system("dgx1-v100", 2, network="fattree")
     with pytest.raises(FileError, match="routing table names the switches of a file's network"):
-        load_system(network={"kind": "torus", "routing_table": RINGS / "ring.dot"})
+        read_system(network={"kind": "torus", "routing_table": RINGS / "ring.dot"})
 
 
 def test_as_many_servers_as_gpus_are_wanted() -> None:
     for gpus, servers in ((1, 1), (8, 1), (9, 2), (64, 8)):
-        assert load_system("dgx1-v100", gpus=gpus).server_count == servers
+        assert read_system("dgx1-v100", gpus=gpus).server_count == servers
 
 
 @pytest.mark.parametrize("servers", [2, 16, 64, 2000])

@@ -74,7 +74,7 @@ def written(kind: str, folder: Path) -> str:
     own = folder / "own.toml"
     own.write_text(lw.System("dgx1-v100").to_toml().replace('"dgx1-v100"', '"own"', 1))
     if kind == "unlike":
-        return lw.System([("dgx1-v100", 2), (lw.load_system(own), 2)], network="fat-tree").to_toml()
+        return lw.System([("dgx1-v100", 2), (lw.network.read_system(own), 2)], network="fat-tree").to_toml()
     network = ["--network", "fat-tree"] if kind != "no fabric said" else []
     machine = own if kind == "own" else "dgx1-v100"
     shown = linkwright("machine", "show", machine, "--servers", 4, *network, "--as", "toml")
@@ -99,7 +99,7 @@ def test_every_command_reads_a_system(
     text = written(kind, tmp_path)
     monkeypatch.chdir(folder)
     Path("four.toml").write_text(text, encoding="utf-8")
-    system = lw.load_system("four.toml")
+    system = lw.network.read_system("four.toml")
     write_scenario(folder)
     schedule = lw.plan(system, range(16), "all-reduce", algorithm="nccl-ring")
     Path("schedule.xml").write_text(schedule.to_msccl_xml().text, encoding="utf-8")
@@ -128,16 +128,16 @@ def test_every_loader_reads_a_system(kind: str, tmp_path: Path) -> None:
     text = written(kind, tmp_path)
     file = tmp_path / "elsewhere.toml"
     file.write_text(text, encoding="utf-8")
-    system = lw.load_system(file)
+    system = lw.network.read_system(file)
     assert (system.server_count, system.gpu_count) == (4, 32)
     assert system == lw.System.from_text(text)
     again = lw.System.from_text(system.to_toml())
     assert again == system
     assert again.to_toml() == system.to_toml()
     job = '\n[[job]]\nprogram = "laghos"\nranks = 8\n'
-    built, _, _ = lw.read_scenario(text + job).build()
+    built, _, _ = lw.scenario.Scenario.from_text(text + job).build()
     assert built == system
-    assert lw.load_system(file, gpus=32) == system
+    assert lw.network.read_system(file, gpus=32) == system
     assert lw.Allocator(system).free == list(range(32))
 
 
@@ -146,13 +146,13 @@ def test_a_text_may_name_files_beside_it(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(
         '[[system.server]]\nkind = "pcie-tree-4"\n[[system.server]]\nkind = "own.toml"\ncount = 2\n'
     )
-    system = lw.load_system(tmp_path / "two.toml")
+    system = lw.network.read_system(tmp_path / "two.toml")
     assert system.gpus_per_server == [4, 8, 8]
     # Its own text needs no file beside it.
     assert lw.System.from_text(system.to_toml()).gpus_per_server == [4, 8, 8]
     (tmp_path / "own.toml").unlink()
-    with pytest.raises(lw.FileError, match=r"own\.toml"):
-        lw.load_system(tmp_path / "two.toml")
+    with pytest.raises(lw.errors.FileError, match=r"own\.toml"):
+        lw.network.read_system(tmp_path / "two.toml")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_what_is_no_part_of_a_machine_is_refused(tail: str, said: str, tmp_path:
 
 def test_options_of_one_server_are_refused_beside_a_system() -> None:
     text = lw.System("dgx1-v100", 4).to_toml()
-    with pytest.raises(lw.MachineError, match="`nvlink` is of one server"):
+    with pytest.raises(lw.errors.MachineError, match="`nvlink` is of one server"):
         lw.System.from_text(text, "four.toml", nvlink="nvlink2")
 
 

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from linkwright import Job, LinkwrightError, System, Table, generate_jobs, simulate
+from linkwright import LinkwrightError, System
+from linkwright.scenario import Job, Table, generate_jobs, play_jobs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -103,14 +104,14 @@ def test_a_table_is_printed_with_its_units(machine: System) -> None:
         "GPU0  CPU0  pcie3        1      15754000000        250000  packets",
         "GPU1  CPU0  pcie3        1      15754000000        250000  packets",
     ]
-    many = str(simulate(machine, generate_jobs(count=30, max_gpus=2)).jobs()).splitlines()
+    many = str(play_jobs(machine, generate_jobs(count=30, max_gpus=2)).jobs()).splitlines()
     assert (len(many), many[-1]) == (23, "... and 10 more")
 
 
 def test_a_notebook_shows_a_table_and_runs_nothing_of_it() -> None:
     name = "<script>alert(1)</script>"
     jobs = [Job(f"{name}{at}", "gmm", 1) for at in range(25)]
-    html = simulate(System("dgx1-v100"), jobs).jobs()._repr_html_()
+    html = play_jobs(System("dgx1-v100"), jobs).jobs()._repr_html_()
     assert "<script" not in html
     assert html.count("&lt;script&gt;") == 20
     assert '<th style="text-align: right">arrival (s)</th>' in html

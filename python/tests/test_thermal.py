@@ -12,15 +12,9 @@ from commands import linkwright as run
 from scipy.sparse import coo_array  # type: ignore[import-untyped]
 from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]
 
-from linkwright import (
-    FileError,
-    Floorplan,
-    InputError,
-    SimulationError,
-    find_heat,
-    load_floorplan,
-    write_run,
-)
+from linkwright.errors import FileError, InputError, SimulationError
+from linkwright.gpu import Floorplan, steady_heat, read_floorplan
+from linkwright.scenario import write_run
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mgpu-tsm-package.toml"
 CELLS = 10
@@ -41,7 +35,7 @@ def plan() -> Floorplan:
         lines += ["[[block]]", f'name = "b{at}"', 'layer = "chips"', f"x = {2 * x}", f"y = {2 * y}"]
         lines += [f"width = {2 * width}", f"height = {2 * height}", f"power = {power}"]
         lines += [f"conductivity = {conductivity}"]
-    return Floorplan.from_toml("\n".join(lines), "plan.toml")
+    return Floorplan.from_text("\n".join(lines), "plan.toml")
 
 
 def by_scipy() -> np.ndarray:
@@ -112,9 +106,9 @@ def test_a_package_is_changed_copied_and_pickled() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match=r"f.toml:1:1: no key"):
-        Floorplan.from_toml("width = 1", "f.toml")
+        Floorplan.from_text("width = 1", "f.toml")
     with pytest.raises(FileError, match="there is no file"):
-        load_floorplan("nowhere.toml")
+        read_floorplan("nowhere.toml")
     for cells in (0, -1, 3000, 2**70):
         with pytest.raises(SimulationError, match="each way is not possible; 1 to 2048 are"):
             plan().solve(cells)
@@ -125,7 +119,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 
 def test_a_run_is_written_whole(tmp_path: Path) -> None:
-    found = find_heat(EXAMPLE, cells=12)
+    found = steady_heat(EXAMPLE, cells=12)
     written = {path.name for path in write_run(found, tmp_path / "heat")}
     tables = {f"{name}.parquet" for name in ("blocks", "layers", "temperatures")}
     assert written == {*tables, "summary.json", "manifest.json", "report.html"}

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from linkwright import System, generate_jobs, read_jobs, simulate, write_jobs
+from linkwright import System
+from linkwright.scenario import generate_jobs, jobs_from_text, play_jobs, write_jobs
 
 
 @pytest.fixture(autouse=True)
@@ -45,12 +46,12 @@ def test_jobs_are_generated_read_and_written_beside_other_threads() -> None:
     jobs = generate_jobs(count=20_000)
     text = write_jobs(jobs)
     assert lets_others_run(lambda: write_jobs(jobs))
-    assert lets_others_run(lambda: read_jobs(text))
+    assert lets_others_run(lambda: jobs_from_text(text))
 
 
 def test_systems_and_results_become_json_beside_other_threads() -> None:
     system = System("dgx1-v100", servers=64)
     assert lets_others_run(system.to_json)
-    result = simulate(System("dgx1-v100"), generate_jobs(count=300), "baseline")
+    result = play_jobs(System("dgx1-v100"), generate_jobs(count=300), "baseline")
     # One is over before a busy machine lets anybody else run.
     assert lets_others_run(lambda: [result.to_json() for _ in range(100)])

@@ -11,7 +11,7 @@ import pytest
 from commands import linkwright, parsed
 from test_cli_json import check, schema
 
-from linkwright import compare_scenario
+from linkwright import compare
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.summaries.time_parts import time_parts
 
@@ -30,7 +30,7 @@ policies = ["baseline", "preserve"]
 def test_compare_prints_the_parts_of_every_policy(tmp_path: Path) -> None:
     path = tmp_path / "day.toml"
     path.write_text(DAY, encoding="utf-8")
-    played = compare_scenario(path)
+    played = compare(path)
     assert isinstance(played, ScenarioRun)
     found = parsed("compare", path)
     check(found, "", schema("compare"))
@@ -61,7 +61,7 @@ def test_a_variant_of_another_system_has_the_load_of_that_system(tmp_path: Path)
         encoding="utf-8",
     )
     with ThreadPoolExecutor(1) as pool:
-        played = compare_scenario(path, workers=pool)
+        played = compare(path, workers=pool)
     assert isinstance(played, ScenarioRun)
     last = max(job.arrival for job in played.jobs)
     for parts, gpus in zip(played.parts, (8, 16), strict=True):

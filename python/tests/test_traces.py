@@ -12,14 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from linkwright import (
-    FileError,
-    InputError,
-    LinkwrightError,
-    Program,
-    SimulationError,
-    read_otf2,
-)
+from linkwright import LinkwrightError
+from linkwright.errors import FileError, InputError, SimulationError
+from linkwright.network import Program, read_otf2
 from linkwright.names import ApplicationName
 from linkwright.traces import write_otf2
 from linkwright.traces.events import bytes_of

@@ -9,7 +9,9 @@ import pyarrow.parquet
 import pytest
 from commands import linkwright, parsed
 
-from linkwright import Fabric, SimulationError, System
+from linkwright import System
+from linkwright.errors import SimulationError
+from linkwright.network import Fabric
 from linkwright.errors import InputError, MachineError
 
 RING = ("--network", "torus", "--set", "dimensions=[8]")

@@ -10,21 +10,10 @@ from typing import Any, cast
 import pytest
 from commands import linkwright
 
-from linkwright import (
-    ArgumentError,
-    ClusterJob,
-    FileError,
-    InputError,
-    NeuralNetwork,
-    Pattern,
-    SimulationError,
-    System,
-    TrainingStep,
-    load_system,
-    neural_networks,
-    train,
-    training_terms,
-)
+from linkwright import Pattern, System, train
+from linkwright.errors import ArgumentError, FileError, InputError, SimulationError
+from linkwright.network import ClusterJob, read_system
+from linkwright.training import NeuralNetwork, TrainingStep, neural_networks, training_terms
 from linkwright.recipes import communications
 from linkwright.runs.training import play
 
@@ -64,7 +53,7 @@ def test_a_step_has_parts_of_one_job_and_of_all_its_ranks() -> None:
     once, twice = step.run.step_parts([1, 1]), step.run.step_parts([2, 2])
     assert once == step.run.step_parts() == pytest.approx(twice, rel=1e-12)
     jobs = [ClusterJob(step.step.program, mapping=gpus) for gpus in ([0, 1], [2, 3])]
-    both = DGX1.replay(jobs, fidelity="flow")
+    both = DGX1.play(jobs, fidelity="flow")
     for asked in (both.step_parts, both.collective_parts):
         with pytest.raises(SimulationError, match="a step of training is one job"):
             asked()
@@ -90,14 +79,14 @@ OTHERS = [
 
 @pytest.mark.parametrize("way", [way for way in communications() if way not in OTHERS])
 def test_without_overlap_all_communication_is_exposed_or_it_is_refused(way: str) -> None:
-    network = NeuralNetwork.from_toml(CUT)
+    network = NeuralNetwork.from_text(CUT)
     gpus = [0, 1, 2, 3]
     chosen = {"batch": 2048, "communication": way, "scaling": False, "bucket": 100_000}
     # Planners for several servers plan for no fewer, and reductions in switches need them.
     machine = {
-        "three-phase": load_system("dgx1-v100", 2),
+        "three-phase": read_system("dgx1-v100", 2),
         "nvls": System("hgx-h100"),
-        "nvls-tree": load_system("hgx-h100", 2, network="400Gb/s"),
+        "nvls-tree": read_system("hgx-h100", 2, network="400Gb/s"),
     }.get(way, DGX1)
     if way in ("three-phase", "nvls-tree"):
         gpus = [0, 1, 8, 9]
@@ -128,7 +117,7 @@ def test_without_overlap_all_communication_is_exposed_or_it_is_refused(way: str)
 @pytest.mark.parametrize("way", ["nccl", "fsdp", "p2p", "tensor", "pipeline"])
 @pytest.mark.parametrize("framework", ["pytorch", "mxnet-18-04"])
 def test_layers_take_what_the_step_computes(way: str, framework: str) -> None:
-    network = NeuralNetwork.from_toml(CUT)
+    network = NeuralNetwork.from_text(CUT)
     chosen = {"gpus": 2, "batch": 64, "communication": way, "scaling": False}
     step = train(network, DGX1, framework=framework, **chosen).best  # type: ignore[arg-type]
     [model] = step.step.models
@@ -186,7 +175,7 @@ def test_what_a_refusal_for_memory_advises_fits(
     def step(count: int, **choices: Any) -> TrainingStep:
         of = {"batch": batch, "precision": precision, "way": "all-reduce" if way == "nccl" else way}
         size = {key: choices.pop(key) for key in ("size", "tokens") if key in choices}
-        on = load_system(machine, gpus=count)
+        on = read_system(machine, gpus=count)
         sized = network.with_input(**size) if size else network
         return TrainingStep(sized, on, range(count), **{**of, **choices})
 
@@ -257,7 +246,7 @@ def test_scaling_is_told_of_powers_of_two() -> None:
 def test_servers_that_do_the_same_are_as_all_of_them(
     monkeypatch: pytest.MonkeyPatch, machine: str, way: str, most: float
 ) -> None:
-    system = load_system(machine, gpus=32)
+    system = read_system(machine, gpus=32)
     # Three servers of eight GPUs, or one of 16 and half of another.
     gpus = list(range(8, 32))
 
@@ -284,7 +273,7 @@ def test_servers_that_do_the_same_are_as_all_of_them(
 def test_links_of_a_representative_count_for_all_that_are_alike(
     monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    system = load_system("hgx-h100", gpus=16, network="400Gb/s")
+    system = read_system("hgx-h100", gpus=16, network="400Gb/s")
     chosen = {"batch": 512, "precision": "bf16", "communication": way, "scaling": False}
 
     def links() -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -313,7 +302,7 @@ def test_a_pipeline_is_played_whole_whatever_its_length(monkeypatch: pytest.Monk
 def test_servers_and_their_network_are_as_at_the_shell() -> None:
     run = train("alexnet", DGX1, servers=2, fabric="100Gb/s", batch=64, scaling=False)
     assert (run.system.server_count, len(run.gpus)) == (2, 16)
-    assert run.system == load_system("dgx1-v100", 2, network="100Gb/s")
+    assert run.system == read_system("dgx1-v100", 2, network="100Gb/s")
     shell = linkwright(
         *("train", "alexnet", "--machine", "dgx1-v100", "--servers", "2", "--network", "100Gb/s"),
         *("--batch", "64", "--no-scaling", "--json"),
@@ -380,7 +369,7 @@ def test_what_cannot_be_trained_is_refused_with_what_can(tmp_path: Path) -> None
     with pytest.raises(SimulationError, match="how its layers are cut"):
         train("lenet", DGX1, gpus=2, communication="tensor")
     with pytest.raises(SimulationError, match="in two"):
-        train("lenet", load_system("dgx1-v100", gpus=16), batch=64, communication="p2p")
+        train("lenet", read_system("dgx1-v100", gpus=16), batch=64, communication="p2p")
     own = tmp_path / "own.toml"
     own.write_text(OWN.replace("kernel = 3", "kernel = 9"), encoding="utf-8")
     with pytest.raises(InputError, match=r"own\.toml:6:"):
@@ -450,7 +439,7 @@ def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
 
 
 def test_every_network_can_be_trained() -> None:
-    system = load_system("hgx-h100", gpus=64)
+    system = read_system("hgx-h100", gpus=64)
     for name, _, parameters in neural_networks():
         if parameters < 1 << 32:
             run = train(name, system, gpus=1, batch=1, precision="bf16")

@@ -7,7 +7,9 @@ from math import log2
 import pytest
 from commands import linkwright, parsed
 
-from linkwright import CollectiveError, System, plan, planner_names
+from linkwright import System, plan
+from linkwright.collectives import planner_names
+from linkwright.errors import CollectiveError
 from linkwright.traffic import traffic_of_schedule
 
 # Each rank sends all it has in every round.

@@ -18,7 +18,7 @@ from accuracy.restate.training.steps import without_twins
 from accuracy.rows import Row, errors_of
 from accuracy.scores import answered, quantile, scores, share_inside
 from accuracy.tables import ROOT
-from linkwright import Model
+from linkwright.training import Model
 
 RECIPE = {
     "recipe": "llama3_70b_pretrain",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright import gpu_model
+from linkwright.gpu import GpuModel
 from linkwright.studies.training.remote import PLACEMENTS
 from linkwright.studies.training.tiles import tiled, tiled_time
 
@@ -11,7 +11,7 @@ def test_a_product_that_fetches_ahead_comes_near_the_peak_and_loses_what_was_pub
     edge, tile, depth = 512, 32, 16
     near, none = tiled_time(edge, tile, depth, ())
     afar, lines = tiled_time(edge, tile, depth, PLACEMENTS[-1])
-    peak = gpu_model("r9-nano").vector_peak["fp32"] * 1e12
+    peak = GpuModel.find("r9-nano").vector_peak["fp32"] * 1e12
     assert 0.8 < 2 * edge**3 / near / peak < 1
     assert none == 0
     # Each line of A and of B for each tile of its row or column, and C once.

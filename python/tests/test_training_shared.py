@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from linkwright import (
-    InputError,
-    OutOfMemoryError,
-    SimulationError,
-    replay_scenario,
-    run_scenario,
-    train,
-)
+from linkwright import train
+from linkwright.errors import InputError, OutOfMemoryError, SimulationError
+from linkwright.scenario import play_programs, play_mix
 from linkwright.errors import LinkwrightError
 from linkwright.studies.training.kernels import KERNELS, compared
 
@@ -134,13 +129,13 @@ def _scenario(folder: Path, text: str) -> Path:
 
 
 def _seconds(folder: Path, text: str) -> float:
-    jobs = replay_scenario(_scenario(folder, text)).run.jobs()
+    jobs = play_programs(_scenario(folder, text)).run.jobs()
     [row] = [row for row in jobs if row["name"] == "first"]
     return float(row["time"])
 
 
 def _run_time(folder: Path, text: str) -> float:
-    jobs = run_scenario(_scenario(folder, text)).results[0].jobs()
+    jobs = play_mix(_scenario(folder, text)).results[0].jobs()
     [row] = list(jobs)
     return float(row["run_time"])
 
@@ -195,7 +190,7 @@ def test_parameters_that_are_not_possible_are_refused_where_they_stand(
 ) -> None:
     text = JOB.format(more="").replace('communication = "tsm"', parameters)
     with pytest.raises(InputError, match=re.escape(words)) as caught:
-        replay_scenario(_scenario(tmp_path, text))
+        play_programs(_scenario(tmp_path, text))
     assert caught.value.line == 14
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from commands import linkwright
 
-from linkwright import CollectiveError, InputError, System, expect, expect_all_to_allv
+from linkwright import System, expect
+from linkwright.collectives import expect_all_to_allv
+from linkwright.errors import CollectiveError, InputError
 from linkwright.byte_matrices import byte_matrix, read_byte_matrix
 
 numpy = pytest.importorskip("numpy")

@@ -23,16 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli_json import check, schema
 
-from linkwright import (
-    InputError,
-    SimulationError,
-    System,
-    Worth,
-    compare_scenario,
-    read_scenario,
-    share_saved,
-    simulate,
-)
+from linkwright import System, compare
+from linkwright.errors import InputError, SimulationError
+from linkwright.scenario import Worth, Scenario, share_saved, play_jobs
 from linkwright import plan as linkwright_plan
 from linkwright.cli import runs
 from linkwright.runs.server.play import simulated
@@ -74,7 +67,7 @@ def written(folder: Path, text: str = DAY) -> Path:
 
 def compared(path: Path, **options: object) -> Worth:
     with ThreadPoolExecutor(1) as pool:
-        found = compare_scenario(path, workers=pool, **options)  # type: ignore[arg-type]
+        found = compare(path, workers=pool, **options)  # type: ignore[arg-type]
     assert isinstance(found, Worth)
     return found
 
@@ -118,7 +111,7 @@ def test_a_choice_alone_is_the_reference_with_that_key_of_the_scenario(worth: Wo
     }.items():
         policy, planner = lines
         alone = text.replace('["preserve"]', policy) + f'[collectives]\nplanner = "{planner}"\n'
-        scenario = read_scenario(alone)
+        scenario = Scenario.from_text(alone)
         system, jobs, _ = scenario.build()
         result = simulated(scenario, system, jobs, scenario.policies[0])
         assert worth.found[name][1]["makespan"] == result.makespan, name
@@ -310,7 +303,7 @@ def test_the_days_of_a_file_are_drawn_from_it(tmp_path: Path) -> None:
 
 
 def test_links_carry_what_the_plans_move() -> None:
-    scenario = read_scenario(DAY)
+    scenario = Scenario.from_text(DAY)
     system, jobs, _ = scenario.build()
     result = simulated(scenario, system, jobs, "preserve")
     use = link_use(Day(scenario, system, jobs, result))
@@ -324,7 +317,7 @@ def test_links_carry_what_the_plans_move() -> None:
     assert carried >= least > 0
     # On several servers each server's links carry what its jobs move.
     text = DAY.replace('server = "dgx1-v100"', 'server = "dgx1-v100"\nservers = 2')
-    both = read_scenario(text)
+    both = Scenario.from_text(text)
     system, jobs, _ = both.build()
     result = simulated(both, system, jobs, "preserve")
     use = link_use(Day(both, system, jobs, result))
@@ -344,7 +337,7 @@ def test_links_carry_the_copies_and_every_bucket_of_each_job() -> None:
         f'host_copies = true\nbucket = "{BUCKET} B"\ngenerate = {{ count = 5, max_gpus = 4, '
         'workloads = ["resnet-50", "vgg-16"],',
     )
-    scenario = read_scenario(text)
+    scenario = Scenario.from_text(text)
     system, jobs, _ = scenario.build()
     result = simulated(scenario, system, jobs, "preserve")
     brute: Counter[Direction] = Counter()
@@ -375,21 +368,21 @@ def test_links_carry_the_copies_and_every_bucket_of_each_job() -> None:
 
 
 def test_what_links_carried_is_asked_of_the_system_and_is_that_of_the_run() -> None:
-    scenario = read_scenario(DAY)
+    scenario = Scenario.from_text(DAY)
     system, jobs, _ = scenario.build()
     played = simulated(scenario, system, jobs, "preserve")
     with pytest.raises(SimulationError, match="not played on this system"):
         played.links(System("pcie-tree-4"))
     # Whichever planner made the plans, nobody has to tell it again.
-    rings = simulate(system, jobs, "preserve", run_time="played", planner="nccl-ring")
-    by_mpi = simulate(system, jobs, "preserve", run_time="played", planner="mpi")
+    rings = play_jobs(system, jobs, "preserve", run_time="played", planner="nccl-ring")
+    by_mpi = play_jobs(system, jobs, "preserve", run_time="played", planner="mpi")
     found = [
         {(row["from"], row["to"]): row["data"] for row in result.links(system)}
         for result in (played, rings, by_mpi)
     ]
     assert all(found)
     assert found[0] != found[1] != found[2]
-    by_formula = simulate(system, jobs, "preserve")
+    by_formula = play_jobs(system, jobs, "preserve")
     assert list(by_formula.links(system)) == []
 
 
@@ -464,10 +457,10 @@ def test_programs_have_no_seeds_and_no_machines(tmp_path: Path) -> None:
     text = '[[job]]\nprogram = "stencil4d"\nranks = 16\n[compare.a]\nseed = 4\n'
     for options in ({"seeds": 2}, {"machines": ["dgx2"]}):
         with pytest.raises(SimulationError, match="runs programs"):
-            compare_scenario(written(tmp_path, text), **options)
+            compare(written(tmp_path, text), **options)
     seeded = text.replace("[compare.a]", "[compare]\nseeds = 2\n[compare.a]")
     with pytest.raises(InputError, match="seeds of programs"):
-        compare_scenario(written(tmp_path, seeded))
+        compare(written(tmp_path, seeded))
 
 
 def test_intervals_are_those_of_the_bootstrap() -> None:

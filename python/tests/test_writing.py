@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from commands import linkwright, program, write_scenario
 
-from linkwright import FileError
+from linkwright.errors import FileError
 from linkwright.writing import replace_file, staged
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such locks, links and signals")

@@ -9,7 +9,9 @@ from typing import cast
 
 from accuracy.rows import Row, Series
 from accuracy.tables import ROOT, STORED, table
-from linkwright import System, expect, load_system, names, time_errors
+from linkwright import System, expect, names
+from linkwright.collectives import time_errors
+from linkwright.network import read_system
 from linkwright.errors import LinkwrightError
 from nccl_rows import DECADES, machines, rows_of_tests
 
@@ -99,7 +101,7 @@ class Measured:
 def loaded(machine: str, servers: int, network: str | None) -> System:
     """Loads a preset, a file of this repository, or several servers of a preset."""
     name = str(ROOT / machine) if machine.endswith(".toml") else machine
-    return load_system(name, servers, network=network) if servers > 1 else load_system(name)
+    return read_system(name, servers, network=network) if servers > 1 else read_system(name)
 
 
 def one_server(collective: str) -> str:

@@ -8,7 +8,9 @@ from functools import cache, partial
 
 from accuracy.rows import Row, Series
 from accuracy.tables import STORED, table
-from linkwright import GpuModel, GpuSystem, gpu_model, training_terms
+from linkwright import GpuSystem
+from linkwright.gpu import GpuModel
+from linkwright.network_training import training_terms
 from linkwright.errors import MachineError
 
 INSIDE = "kernels inside GPUs"
@@ -58,7 +60,7 @@ def figure(row: dict[str, str]) -> Row:
     expected, refusal = None, without_insides(row["gpu"]) or NO_NUMBER
     if what in NUMBERS:
         try:
-            expected, refusal = NUMBERS[what](gpu_model(row["gpu"])), ""
+            expected, refusal = NUMBERS[what](GpuModel.find(row["gpu"])), ""
         except MachineError as error:
             refusal = error.problem.split(": ")[0]
     facets = {"figure": what, "GPU": row["gpu"]}

@@ -11,7 +11,8 @@ from typing import Any
 
 from accuracy.rows import Row, Series, rounded
 from accuracy.tables import ROOT, STORED, table, write_table
-from linkwright import ModelRun, train_model
+from linkwright import train_model
+from linkwright.training import ModelRun
 from linkwright.errors import LinkwrightError
 
 JOBS = "steps of language models"

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from accuracy.rows import Errors, Row, Series, errors_of, worst_first
 from accuracy.tables import STORED, table
-from linkwright import choice_names, kernel_time_terms, kernel_times
+from linkwright.scenario import choice_names
+from linkwright.training import kernel_time_terms, kernel_times
 from linkwright.errors import LinkwrightError
 
 KERNELS = "kernels alone"

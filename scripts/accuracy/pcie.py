@@ -9,7 +9,8 @@ from accuracy.insides import HOST_COPIES, grouped
 from accuracy.rows import Row, Series
 from accuracy.runs import stored_run
 from accuracy.tables import STORED, table
-from linkwright import ClusterJob, ProgramBuilder, System, names
+from linkwright import System, names
+from linkwright.network import ClusterJob, ProgramBuilder
 from linkwright.studies.pcie.contention import (
     BATCH,
     DIN,
@@ -83,7 +84,7 @@ def copy_time(
     builder = ProgramBuilder(1)
     builder.copy(0, direction, size)  # type: ignore[arg-type]
     system = System(machine, network=network) if network else System(machine)
-    return system.replay([ClusterJob(builder.build(), mapping=[0])], fidelity=fidelity).makespan
+    return system.play([ClusterJob(builder.build(), mapping=[0])], fidelity=fidelity).makespan
 
 
 def slowed(server: Server, of: str, ask: Callable[[], float]) -> list[Row]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 from accuracy.rows import Row, Series
-from linkwright import NeuralNetwork, System, train, training_terms
+from linkwright import System, train
+from linkwright.training import NeuralNetwork, training_terms
 from linkwright.errors import MachineError, SimulationError
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.predicted import predict

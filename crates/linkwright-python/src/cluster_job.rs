@@ -92,7 +92,7 @@ impl ClusterJob {
     ///     computation_scale: What times of computation are multiplied by; 0.1 computes ten
     ///         times as fast.
     ///     priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
-    ///     mapping: A placement, as for `System.replay`, or the GPU of each rank; where absent, what the replay
+    ///     mapping: A placement, as for `System.play`, or the GPU of each rank; where absent, what the replay
     ///         says.
     ///     deadline: How long each of its host copies may take, as a multiple of its time on an idle
     ///         bus, where the arbitration of PCIe heeds it; 0.001 to 1000.

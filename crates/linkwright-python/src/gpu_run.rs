@@ -353,7 +353,7 @@ impl GpuSystem {
         GpuRun::play(py, of, progress.as_ref())
     }
 
-    /// Makes a job of it for `System.replay`, where it runs beside other jobs.
+    /// Makes a job of it for `System.play`, where it runs beside other jobs.
     ///
     /// The system that plays it has the GPUs and all links; their inside is as here. Messages between GPUs and to
     /// their host go over that network, which must have packets. It has no data.

@@ -240,7 +240,7 @@ pub fn workloads() -> PyResult<Table> {
 ///         and column.
 #[pyfunction]
 #[pyo3(signature = (text: "str", file: "str" = "<text>", *, healthy_gpus: "int | None" = None))]
-pub fn read_jobs(
+pub fn jobs_from_text(
     py: Python<'_>,
     #[pyo3(from_py_with = given)] text: &str,
     #[pyo3(from_py_with = given)] file: &str,
@@ -279,7 +279,7 @@ pub fn profile_sensitivity(
     Ok((found.best.as_seconds(), found.worst.as_seconds(), found.is_sensitive()))
 }
 
-/// The jobs as text that `read_jobs` reads back to equal jobs.
+/// The jobs as text that `jobs_from_text` reads back to equal jobs.
 #[pyfunction]
 #[pyo3(signature = (jobs: "Sequence[Job]"))]
 pub fn write_jobs(py: Python<'_>, #[pyo3(from_py_with = given)] jobs: Vec<Job>) -> String {

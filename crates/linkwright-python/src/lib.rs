@@ -121,7 +121,7 @@ mod _core {
     use crate::gpu_workload::gpu_benchmarks;
     #[pymodule_export]
     use crate::job::{
-        Job, generate_jobs, profile_sensitivity, read_jobs, workload_names, workloads, write_jobs,
+        Job, generate_jobs, profile_sensitivity, jobs_from_text, workload_names, workloads, write_jobs,
     };
     #[pymodule_export]
     use crate::kernel_times::{kernel_fields, kernel_time_terms, kernel_times};
@@ -132,13 +132,13 @@ mod _core {
     #[pymodule_export]
     use crate::layout_step::LayoutStep;
     #[pymodule_export]
-    use crate::mapping::read_mapping;
+    use crate::mapping::mapping_from_text;
     #[pymodule_export]
     use crate::model::{Model, models};
     #[pymodule_export]
     use crate::model_training::ModelTraining;
     #[pymodule_export]
-    use crate::nccl_graph::{nccl_graph_file, read_nccl_graph_file};
+    use crate::nccl_graph::{nccl_graph_file, nccl_graph_from_text};
     #[pymodule_export]
     use crate::nccl_ranges::nccl_choice_ranges;
     #[pymodule_export]

@@ -24,7 +24,7 @@ use crate::number;
 ///     SimulationError: If a count is below zero or above 2^32 - 1.
 #[pyfunction]
 #[pyo3(signature = (text: "str", ranks: "Sequence[int]", gpus: "int", file: "str" = "<text>"))]
-pub fn read_mapping(
+pub fn mapping_from_text(
     #[pyo3(from_py_with = given)] text: &str,
     #[pyo3(from_py_with = given)] ranks: Vec<i128>,
     #[pyo3(from_py_with = given)] gpus: i128,

@@ -69,7 +69,7 @@ pub fn nccl_graph_file(
 ///     InputError: If the text is no such file, or NCCL refuses or misreads it, with line and column.
 #[pyfunction]
 #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
-pub fn read_nccl_graph_file(
+pub fn nccl_graph_from_text(
     #[pyo3(from_py_with = given)] text: &str,
     #[pyo3(from_py_with = given)] file: &str,
 ) -> PyResult<(Table, Table)> {

@@ -281,7 +281,7 @@ impl Scenario {
         files.map(|file| (file.name.as_str(), place(file).0, place(file).1)).collect()
     }
 
-    /// How its programs are played, by the keywords of `System.replay`, as far as it is given.
+    /// How its programs are played, by the keywords of `System.play`, as far as it is given.
     ///
     /// They are `fidelity`, `protocol`, `collectives` and `seed`.
     #[getter]
@@ -538,12 +538,12 @@ impl Scenario {
     ///     system: That of `build`.
     ///     jobs: Those of `build`, or others.
     ///     policy: One of `policy_names`.
-    ///     progress: As for `simulate`.
-    ///     attribute: As for `simulate`.
+    ///     progress: As for `play_jobs`.
+    ///     attribute: As for `play_jobs`.
     ///
     /// Raises:
     ///     AllocationError: If a policy or a GPU is unknown.
-    ///     SimulationError: If the scenario is of programs, or as `simulate`.
+    ///     SimulationError: If the scenario is of programs, or as `play_jobs`.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
         system: "System", jobs: "Sequence[Job]", policy: "PolicyName", *,
@@ -560,7 +560,7 @@ impl Scenario {
     ) -> PyResult<SimulationResult> {
         let Some(mix) = self.mix() else {
             let problem = Diagnosis::of("the scenario runs programs, which no policy places");
-            return Err(errors::range(problem.remedy("give it to `replay_scenario`")));
+            return Err(errors::range(problem.remedy("give it to `play_programs`")));
         };
         let policy = self.policy(policy)?;
         let jobs = (jobs, attribute);

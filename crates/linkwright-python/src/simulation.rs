@@ -218,7 +218,7 @@ impl SimulationResult {
     /// null, unless packets are played. There is no row where a formula said how long jobs ran, and nothing was sent.
     ///
     /// Args:
-    ///     system: As told to `simulate`.
+    ///     system: As told to `play_jobs`.
     ///
     /// Raises:
     ///     SimulationError: If the jobs were played on another system.
@@ -232,7 +232,7 @@ impl SimulationResult {
     /// Columns: level, links, mean and most, as `ClusterRun.levels` has them.
     ///
     /// Args:
-    ///     system: As told to `simulate`.
+    ///     system: As told to `play_jobs`.
     ///
     /// Raises:
     ///     SimulationError: If the jobs were played on another system.
@@ -247,7 +247,7 @@ impl SimulationResult {
     /// links would carry this at their full bandwidth, by the fuller way. Loads that are not counted are null.
     ///
     /// Args:
-    ///     system: As told to `simulate`.
+    ///     system: As told to `play_jobs`.
     ///
     /// Raises:
     ///     SimulationError: If the jobs were played on another system.
@@ -262,7 +262,7 @@ impl SimulationResult {
     /// the span in which it would carry this at its full bandwidth.
     ///
     /// Args:
-    ///     system: As told to `simulate`.
+    ///     system: As told to `play_jobs`.
     ///
     /// Raises:
     ///     SimulationError: If the jobs were played on another system.

@@ -149,7 +149,7 @@ impl System {
     ///
     /// Args:
     ///     server: What its servers are: a name of `preset_names`, or a `System` of one server,
-    ///         which `System.from_text` and `load_system` read. Where they differ, a list of
+    ///         which `System.from_text` and `read_system` read. Where they differ, a list of
     ///         these, or of pairs with how many there are, as `[("dgx-a100", 2), mine]`. Or GPUs
     ///         that are all joined to each other, one such node at each port of the network:
     ///         `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair, and `nics`,

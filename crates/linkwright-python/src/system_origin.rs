@@ -248,7 +248,7 @@ fn table_of(text: &str) -> Table {
     spelt(whole).into_iter().map(inner).collect()
 }
 
-/// How the jobs of a scenario are played, by the keys of `System.replay`.
+/// How the jobs of a scenario are played, by the keys of `System.play`.
 pub fn play_settings(settled: &Table) -> Table {
     let of_replays = settled.iter().filter(|(key, _)| OF_REPLAYS.contains(&key.as_str()));
     of_replays.map(|(key, value)| (key.clone(), value.clone())).collect()
@@ -451,7 +451,7 @@ impl Arguments {
                 return Err(errors::machine(
                     Diagnosis::of(format!("there is no network `{name}`")).remedy(format!(
                         "there are {known}, and one switch by the speed of its links, such as `100 \
-                     Gb/s`; `load_system` reads files"
+                     Gb/s`; `read_system` reads files"
                     )),
                 ));
             }
@@ -467,7 +467,7 @@ impl Arguments {
             let (problem, remedy) = if OF_SERVERS.contains(&key) {
                 ("is no setting of a network", "give `server` and `servers`".to_owned())
             } else if OF_REPLAYS.contains(&key) {
-                ("says how jobs are played", "give it to `System.replay`".to_owned())
+                ("says how jobs are played", "give it to `System.play`".to_owned())
             } else if let Some((argument, _)) = OF_NODES.iter().find(|(_, it)| *it == key) {
                 let server = format!("give `server={{\"{argument}\": ...}}`");
                 ("is of the network's nodes", server)

@@ -8,16 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import (
-    Allocator,
-    Explanation,
-    Match,
-    Owner,
-    Pattern,
-    System,
-    pattern_names,
-    read_text,
-)
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import Explanation, Match, Owner, pattern_names
+from linkwright.scenario import read_text
 from linkwright.cli import cluster, output, server
 from linkwright.cli.options import (
     BandwidthModel,

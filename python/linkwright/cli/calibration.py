@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from linkwright import NcclTestsLog, System, names, nccl_release
+from linkwright import System, names
+from linkwright.collectives import NcclTestsLog, nccl_release
 from linkwright.cli import output
 from linkwright.cli.schedules import job_text
 from linkwright.errors import printable
@@ -16,7 +17,7 @@ from linkwright.nccl_tests import (
     ExpectOptions,
     calibrate_log,
     collective_of,
-    load_log,
+    read_nccl_log,
     version_of,
 )
 
@@ -27,7 +28,7 @@ def read_log(
     path: Path, collective: names.CollectiveName | None
 ) -> tuple[NcclTestsLog, names.CollectiveName]:
     """A log, and the collective that it is of: the one that was named, else the log's own."""
-    log = load_log(path)
+    log = read_nccl_log(path)
     collective = collective or collective_of(log)
     if collective is None:
         raise typer.BadParameter(

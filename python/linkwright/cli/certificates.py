@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwright import Certificate, Schedule
+from linkwright.collectives import Certificate, Schedule
 
 __all__ = [
     "certificate_fields",

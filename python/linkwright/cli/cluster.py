@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import typer
 
-from linkwright import Allocator, Explanation, Match, System
+from linkwright import Allocator, System
+from linkwright.allocation import Explanation, Match
 from linkwright.cli import output
 from linkwright.cli.tables import Table
 from linkwright.cli.worth import (

@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from linkwright import Export, Schedule, System, Timing, read_text
+from linkwright import System
+from linkwright.collectives import Export, Schedule, Timing
+from linkwright.scenario import read_text
 from linkwright.cli import (
     collective_runs,
     comparison,

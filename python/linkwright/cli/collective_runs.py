@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from linkwright import (
-    CollectiveError,
-    Schedule,
-    names,
-    reduction_names,
-)
+from linkwright import names
+from linkwright.collectives import Schedule, reduction_names
+from linkwright.errors import CollectiveError
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among
 from linkwright.cli.schedules import (

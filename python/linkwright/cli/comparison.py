@@ -7,14 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import (
-    CollectiveError,
-    Schedule,
-    System,
-    algorithm_descriptions,
-    algorithm_names,
-    names,
-)
+from linkwright import System, names
+from linkwright.collectives import Schedule, algorithm_descriptions, algorithm_names
+from linkwright.errors import CollectiveError
 from linkwright.cli import output
 from linkwright.cli.degraded import Without, degraded
 from linkwright.cli.error_bars import error_bars, told

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import CollectiveError, Schedule, System, Timing
+from linkwright import System
+from linkwright.collectives import Schedule, Timing
+from linkwright.errors import CollectiveError
 from linkwright.cli.schedules import gpus_of
 
 __all__ = ["Degraded", "Without", "degraded"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwright import System, names, time_errors
+from linkwright import System, names
+from linkwright.collectives import time_errors
 from linkwright.cli import output
 
 __all__ = ["error_bars", "print_legend", "shown", "told"]

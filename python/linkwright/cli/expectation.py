@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from linkwright import (
-    System,
-    choice_doubts,
-    expect,
-    names,
-    nccl_explanation,
-    nccl_interfaces,
-    nccl_release,
-)
+from linkwright import System, expect, names
+from linkwright.collectives import choice_doubts, nccl_explanation, nccl_interfaces, nccl_release
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
 from linkwright.cli.degraded import Without, degraded

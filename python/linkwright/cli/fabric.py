@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwright import Fabric
+from linkwright.network import Fabric
 from linkwright.cli import output
 from linkwright.documents import json_text
 from linkwright.texts import counted

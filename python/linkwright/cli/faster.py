@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkwright import (
-    CollectiveError,
-    Schedule,
-    System,
-    Timing,
-    names,
-    plan,
-)
+from linkwright import System, names, plan
+from linkwright.collectives import Schedule, Timing
+from linkwright.errors import CollectiveError
 from linkwright.cli.schedules import planner_names
 from linkwright.cli.sizes import size_text
 

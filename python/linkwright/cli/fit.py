@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from linkwright import Allocator, BandwidthFit, Pattern, System, expect
+from linkwright import Allocator, Pattern, System, expect
+from linkwright.allocation import BandwidthFit
 from linkwright.cli import output
 from linkwright.cli.cluster import one_for
 from linkwright.cli.options import Json, MachineName, gpu_ids
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import given_machine
 from linkwright.errors import printable
-from linkwright.nccl_tests import load_log
+from linkwright.nccl_tests import read_nccl_log
 from linkwright.texts import counted
 
 __all__ = ["fit"]
@@ -98,7 +99,7 @@ def _of_log(allocator: Allocator, text: str) -> Sample:
     if not (ids and equals and name):
         raise typer.BadParameter(f"`{text}` names no GPUs; write --log 0,3=FILE.")
     gpus = gpu_ids(ids)
-    rows = list(load_log(Path(name)).rows())
+    rows = list(read_nccl_log(Path(name)).rows())
     if len(gpus) < 2 or not rows:
         raise typer.BadParameter(f"`{printable(name)}` is of no all-reduce of two GPUs or more.")
     match = allocator.best_placement(Pattern("ring", len(gpus)), gpus)

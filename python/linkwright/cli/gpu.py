@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from linkwright import (
-    GpuKernel,
-    GpuRun,
-    GpuSystem,
-    SimulationError,
-    TimeLimitError,
-    choice_names,
-    gpu_benchmarks,
-    gpu_models,
-    names,
-)
+from linkwright import GpuSystem, names
+from linkwright.errors import SimulationError, TimeLimitError
+from linkwright.gpu import GpuKernel, GpuRun, gpu_benchmarks, gpu_models
+from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.gpu_litmus import litmus
 from linkwright.cli.gpu_options import (

@@ -6,7 +6,9 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from linkwright import GpuSystem, choice_names, gpu_litmus, names
+from linkwright import GpuSystem, names
+from linkwright.gpu import gpu_litmus
+from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.gpu_options import (
     Bandwidth,

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from linkwright import GpuModel, GpuSystem, choice_names, names
+from linkwright import GpuSystem, names
+from linkwright.gpu import GpuModel
+from linkwright.scenario import choice_names
 from linkwright.cli import output
 from linkwright.cli.options import among, gpu_ids
 from linkwright.cli.standard_input import given_machine
@@ -238,7 +240,7 @@ def _model(preset: str) -> GpuModel | str:
     path = Path(preset)
     if path.suffix != ".toml":
         return preset
-    return GpuModel.from_toml(read_text(path), printable(preset))
+    return GpuModel.from_text(read_text(path), printable(preset))
 
 
 @contextmanager

@@ -8,14 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import (
-    Job,
-    generate_jobs,
-    pattern_names,
-    workload_names,
-    workloads,
-    write_jobs,
-)
+from linkwright.allocation import pattern_names
+from linkwright.scenario import Job, generate_jobs, workload_names, workloads, write_jobs
 from linkwright.cli import output
 from linkwright.cli.options import Json, among, picked
 from linkwright.cli.settings import default_of, of_setting

@@ -8,15 +8,10 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from linkwright import (
-    GpuModel,
-    SimulationError,
-    Table,
-    choice_names,
-    gpu_model,
-    kernel_fields,
-    kernel_times,
-)
+from linkwright.errors import SimulationError
+from linkwright.gpu import GpuModel
+from linkwright.scenario import Table, choice_names
+from linkwright.training import kernel_fields, kernel_times
 from linkwright.cli import output
 from linkwright.cli.gpu_options import choice
 from linkwright.files import read_text
@@ -87,8 +82,8 @@ def print_kernels(
 def _model(gpu: Path) -> GpuModel:
     """Gives a GPU by its name, or by its file."""
     if gpu.suffix == ".toml":
-        return GpuModel.from_toml(read_text(gpu), str(gpu))
-    return gpu_model(str(gpu))
+        return GpuModel.from_text(read_text(gpu), str(gpu))
+    return GpuModel.find(str(gpu))
 
 
 def _rows(shapes: Sequence[str], times: Table) -> list[Mapping[str, Any]]:

@@ -9,17 +9,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from linkwright import (
+from linkwright import System
+from linkwright.errors import FileError, MachineError
+from linkwright.gpu import GpuModel, gpu_models
+from linkwright.network import (
     Fabric,
-    FileError,
-    GpuModel,
-    MachineError,
-    System,
     export_format_names,
     fabric_names,
-    gpu_models,
     import_format_names,
-    load_system,
+    read_system,
     preset_names,
 )
 from linkwright.cli import matrix, output
@@ -218,12 +216,12 @@ def show(
     if not isinstance(loaded, Fabric) and (asked or loaded.fabric is not None):
         from linkwright.cli.settings import of_options
         from linkwright.cli.system import print_system, system_text
-        from linkwright.systems import load_system
+        from linkwright.systems import read_system
 
         if bandwidth_profile is not None:
             raise typer.BadParameter("a profile is of one server's links; leave out the option.")
         with of_options():
-            whole = load_system(loaded, servers, network=network) if asked else loaded
+            whole = read_system(loaded, servers, network=network) if asked else loaded
         if as_table:
             matrix.print_devices(whole) if devices else print_system(whole)
         else:
@@ -369,7 +367,7 @@ def _imported(
             xgmi_links=xgmi_links,
         )
     if Path(file).exists():
-        return load_system(
+        return read_system(
             Path(file),
             format=format,
             name=name,

@@ -7,7 +7,8 @@ from collections import Counter, deque
 from rich.table import Table
 from rich.text import Text
 
-from linkwright import MOST_PAIRED_GPUS, System
+from linkwright import System
+from linkwright.collectives import MOST_PAIRED_GPUS
 from linkwright.cli import output
 from linkwright.cli.streams import is_wide
 from linkwright.errors import printable

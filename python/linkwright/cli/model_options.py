@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import choice_names
+from linkwright.scenario import choice_names
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.gpu_options import choice
 

@@ -10,15 +10,10 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from linkwright import (
-    BandwidthFit,
-    Fabric,
-    choice_names,
-    fabric_names,
-    names,
-    policy_names,
-    preset_names,
-)
+from linkwright import names
+from linkwright.allocation import BandwidthFit, policy_names
+from linkwright.network import Fabric, fabric_names, preset_names
+from linkwright.scenario import choice_names
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.settings import among, of_setting
 from linkwright.cli.streams import is_quiet
@@ -78,7 +73,7 @@ def bandwidth_choices(model: str) -> dict[str, object]:
     if model in MODELS or not Path(model).exists():
         among("bandwidth model", MODELS)(model)
         return {"bandwidth_model": model}
-    fit = BandwidthFit.from_toml(read_text(model), printable(model))
+    fit = BandwidthFit.from_text(read_text(model), printable(model))
     return {"bandwidth_model": "published", "bandwidth_fit": fit}
 
 

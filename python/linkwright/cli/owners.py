@@ -6,7 +6,7 @@ import os
 import platform
 import time
 
-from linkwright import Owner
+from linkwright.allocation import Owner
 from linkwright.cli.durations import moment_text
 from linkwright.errors import printable
 from linkwright.texts import span

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from linkwright import Table
+from linkwright.scenario import Table
 from linkwright.errors import FileError
 from linkwright.writing import replace_file
 

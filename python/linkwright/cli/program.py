@@ -12,7 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from linkwright import FileError, InputError, LinkwrightError, SweepInterruptedError
+from linkwright import LinkwrightError
+from linkwright.errors import FileError, InputError, SweepInterruptedError
 from linkwright.cli.interruption import INTERRUPTED, TERMINATED
 from linkwright.cli.interruption import code as interruption_code
 from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright import applications, preset_names
+from linkwright.network import applications, preset_names
 from linkwright.cli import runs, traces
 from linkwright.cli.options import Json, NetworkName, RunDirectory
 from linkwright.cli.replay_systems import Settings
@@ -166,12 +166,12 @@ def replay(
         trace_of, events, trace_limit, trace_link, trace_from, trace_until, trace_window
     )
     traced.check()
-    from linkwright.runs.cluster.play import MAPPINGS, replay_trace
+    from linkwright.runs.cluster.play import MAPPINGS, play_trace
 
     where = settings.place(machine, servers, network, sized=mapping in MAPPINGS)
     with runs.watched() as watch, of_options():
         try:
-            played = replay_trace(
+            played = play_trace(
                 trace,
                 where.system,
                 ranks=ranks,

@@ -9,7 +9,9 @@ from typing import Any
 
 import typer
 
-from linkwright import FileError, System, fabric_names, preset_names
+from linkwright import System
+from linkwright.errors import FileError
+from linkwright.network import fabric_names, preset_names
 from linkwright.cli.standard_input import DASH, given_machine
 from linkwright.files import existing, portable_name, read_text
 
@@ -93,19 +95,19 @@ class Place:
             MachineError: If a setting is out of range.
         """
         from linkwright.runs.cluster.play import SIZED
-        from linkwright.systems import fat_tree_for, load_system, network_keys
+        from linkwright.systems import fat_tree_for, read_system, network_keys
 
         keys, node = self.settings.network, self.settings.node
         if self.server is not None:
             joined = {} if self.network is None else network_keys(self.network)
-            return load_system(
+            return read_system(
                 self.server, self.servers, network={**joined, **keys} or None, gpus=ranks
             )
         if self.network is not None or not self.sized:
             joined = network_keys(self.network or "fat-tree")
-            return load_system(node or None, network={**joined, **keys})
+            return read_system(node or None, network={**joined, **keys})
         fitted = fat_tree_for(ranks, node)
-        system = load_system(node or None, network={**fitted, **keys})
+        system = read_system(node or None, network={**fitted, **keys})
         if len(fitted) > 1:
             self.told.append(SIZED.format(nodes=system.server_count))
         return system

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from linkwright import Run, policy_names, preset_names
+from linkwright.allocation import policy_names
+from linkwright.network import preset_names
+from linkwright.scenario import Run
 from linkwright.cli import runs, traces
 from linkwright.cli.options import (
     DaskAddress,
@@ -24,7 +26,7 @@ from linkwright.cli.settings import of_options, pairs
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_summary
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.server.attribution import attribution_summary
 from linkwright.runs.server.failures import failure_summary
 from linkwright.runs.server.play import run_loaded
@@ -113,7 +115,7 @@ def run(
     )
     traced.check()
     with runs.watched() as watch, of_options():
-        loaded = load_scenario(scenario, lacking(setting, without))
+        loaded = read_scenario_file(scenario, lacking(setting, without))
         if loaded.scenario.kind == "programs" and policy:
             raise typer.BadParameter(
                 f"`{scenario}` runs programs, and no policy places them; leave out --policy."
@@ -213,7 +215,7 @@ def compare(
     With --seeds, jobs of GPUs tell what each choice is worth: each key in which the baseline
     differs alone, all together, and what is left over, with 95 % intervals.
     """
-    from linkwright.runs.comparison import compare_scenario
+    from linkwright.runs.comparison import compare
 
     if machine and (policy or baseline):
         raise typer.BadParameter(
@@ -228,7 +230,7 @@ def compare(
     if baseline is not None:
         _check_baseline(scenario, baseline)
     with runs.watched() as watch, of_options():
-        played = compare_scenario(
+        played = compare(
             scenario,
             policies=picked(policy, policy_names()),
             settings=lacking(setting, without),
@@ -271,7 +273,7 @@ def _check_baseline(scenario: Path, baseline: str) -> None:
     Raises:
         typer.BadParameter: If it is so.
     """
-    known = load_scenario(scenario).scenario
+    known = read_scenario_file(scenario).scenario
     policies = policy_names() if known.kind == "mix" else []
     names = list(dict.fromkeys([*policies, *known.variants]))
     among("policy" if known.variants == known.policies else "variant", names)(baseline)

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright import (
-    CollectiveError,
-    FileError,
+from linkwright import System, names, plan
+from linkwright.collectives import (
     Schedule,
-    System,
     Timing,
     Tree,
     Tried,
     algorithm_names,
     collective_names,
-    names,
-    plan,
     planning_seconds,
 )
+from linkwright.errors import CollectiveError, FileError
 from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, told
 from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids

@@ -17,7 +17,9 @@ from typing import Any
 
 import typer
 
-from linkwright import Allocator, BandwidthFit, FileError, LinkwrightError, System
+from linkwright import Allocator, LinkwrightError, System
+from linkwright.allocation import BandwidthFit
+from linkwright.errors import FileError
 from linkwright.cli import output
 from linkwright.cli.program import BusyError
 from linkwright.errors import printable

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import InputError, Setting, settings
+from linkwright.errors import InputError
+from linkwright.scenario import Setting, settings
 from linkwright.errors import did_you_mean
 
 __all__ = [

@@ -45,12 +45,12 @@ def size(
     Where more never hurts, as of bandwidths and interfaces, values are tried by bisection, else
     all of them. Each has its bill of materials, and with --prices its cost and energy.
     """
-    from linkwright.runs.sizing.play import size_scenario
+    from linkwright.runs.sizing.play import size_system
 
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
     with runs.watched() as watch, of_options():
-        found = size_scenario(
+        found = size_system(
             scenario,
             vary,
             keep=keep / 100.0,

@@ -8,15 +8,9 @@ from pathlib import Path
 
 import typer
 
-from linkwright import (
-    Fabric,
-    FileError,
-    System,
-    fabric_names,
-    load_fabric,
-    load_system,
-    preset_names,
-)
+from linkwright import System
+from linkwright.errors import FileError
+from linkwright.network import Fabric, fabric_names, read_fabric, read_system, preset_names
 from linkwright.cli import output
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream, read_text
 
@@ -57,7 +51,7 @@ def given_machine(name: str, *, warn: bool = True) -> System:
         FileError: If there is no such preset or file, or standard input cannot be read.
         InputError: If the text describes no machine, with line and column.
     """
-    machine = System.from_text(standard_input(), "<stdin>") if name == DASH else load_system(name)
+    machine = System.from_text(standard_input(), "<stdin>") if name == DASH else read_system(name)
     if warn:
         output.notes("Warning", machine.warnings, stderr=True)
     return machine
@@ -75,10 +69,10 @@ def machine_of(name: str, servers: int, network: str | None) -> System:
     if network is None and servers == 1:
         return machine
     from linkwright.cli.settings import of_options
-    from linkwright.systems import load_system
+    from linkwright.systems import read_system
 
     with of_options():
-        return load_system(machine, servers, network=network)
+        return read_system(machine, servers, network=network)
 
 
 def given_machine_or_fabric(name: str, *, warn: bool = True) -> System | Fabric:
@@ -91,7 +85,7 @@ def given_machine_or_fabric(name: str, *, warn: bool = True) -> System | Fabric:
     from linkwright.systems import is_network
 
     if name in fabric_names():
-        return load_fabric(name)
+        return read_fabric(name)
     if name == DASH:
         text = standard_input()
         if is_network(text):
@@ -105,7 +99,7 @@ def given_machine_or_fabric(name: str, *, warn: bool = True) -> System | Fabric:
         path = Path(name)
         if path.exists():
             if is_network(read_text(path)):
-                return load_fabric(path)
+                return read_fabric(path)
         elif close := get_close_matches(name, fabric_names(), n=1, cutoff=0.7):
             raise FileError(
                 f"there is neither a preset, nor a kind of network, nor a file `{name}`",

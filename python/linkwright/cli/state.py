@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from linkwright import Allocator, FileError, InputError, Owner
+from linkwright import Allocator
+from linkwright.allocation import Owner
+from linkwright.errors import FileError, InputError
 from linkwright.cli import cluster, output, server
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.options import (

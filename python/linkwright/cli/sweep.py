@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from linkwright import Schedule, System, names, plan_for_sizes
+from linkwright import System, names
+from linkwright.collectives import Schedule, plan_for_sizes
 from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, print_legend, shown
 from linkwright.cli.library_times import (

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from linkwright import FileError
+from linkwright.errors import FileError
 from linkwright.cli import output, runs
 from linkwright.cli.options import Json
 from linkwright.cli.schedules import Plot
-from linkwright.runs.thermal.run import LIMIT, find_heat
+from linkwright.runs.thermal.run import LIMIT, steady_heat
 
 
 def thermal(
@@ -64,7 +64,7 @@ def thermal(
     wanted = runs.Wanted(to=to, plot=plot, json=json)
     wanted.check()
     with runs.watched() as watch, output.working("finding the temperatures"):
-        found = find_heat(
+        found = steady_heat(
             floorplan,
             cells=cells,
             sink=sink,

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from linkwright import ClusterRun, Table
+from linkwright.network import ClusterRun
+from linkwright.scenario import Table
 from linkwright.cli import output
 from linkwright.cli.parquet import write_parquet
 
@@ -102,7 +103,7 @@ class Traced:
         return self.limit if self.what == "messages" else 0
 
     def keywords(self) -> dict[str, Any]:
-        """Returns keywords of `System.replay`."""
+        """Returns keywords of `System.play`."""
         if self.what == "messages":
             return {"messages_from": self.since, "messages_until": self.until}
         if self.what is None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright import choice_names, names
+from linkwright import names
+from linkwright.scenario import choice_names
 from linkwright.cli import output, runs
 from linkwright.cli.options import Json, NetworkName, among
 from linkwright.cli.parquet import write_parquet
@@ -21,7 +22,8 @@ from linkwright.cli.sizes import parse_size
 from linkwright.cli.tables import Table as PrintedTable
 
 if TYPE_CHECKING:
-    from linkwright import System, Table
+    from linkwright import System
+    from linkwright.scenario import Table
 
 __all__ = ["traffic"]
 
@@ -114,10 +116,10 @@ def traffic(
     if parquet is not None:
         output.check_writable(parquet.parent)
     with runs.watched() as watch, of_options():
-        from linkwright.systems import load_system, network_keys
+        from linkwright.systems import read_system, network_keys
 
         joined = network_keys(network or "fat-tree")
-        system = load_system({"gpus": 1}, network={**joined, **settings.network})
+        system = read_system({"gpus": 1}, network={**joined, **settings.network})
         found = system.traffic(
             pattern,
             loads=loads,

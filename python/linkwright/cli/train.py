@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from linkwright import (
-    FileError,
-    choice_names,
-    load_system,
-    models,
-    neural_networks,
-    train,
-    train_model,
-)
+from linkwright import train, train_model
+from linkwright.errors import FileError
+from linkwright.network import read_system
+from linkwright.scenario import choice_names
+from linkwright.training import models, neural_networks
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.kernels import Kernel, Shapes, print_kernels
@@ -65,7 +61,7 @@ from linkwright.cli.options import (
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
 from linkwright.errors import SimulationError
-from linkwright.kernel_traces import MeasuredKernels, load_trace, name_of
+from linkwright.kernel_traces import MeasuredKernels, read_kernel_trace, name_of
 from linkwright.model_training import is_model
 from linkwright.recipes import LIBRARY, SHARED_MEMORY, communications
 from linkwright.runs.measured import measured_sheets
@@ -379,7 +375,7 @@ def train_command(
     of_models["flags"] = flags
     named = {f"--{name.replace('_', '-')}": value for name, value in of_models.items()}
     _refuse(named, f"`{network}` is no language model; name one, or leave it out")
-    system = load_system(machine, servers, network=joined, gpus=gpus)
+    system = read_system(machine, servers, network=joined, gpus=gpus)
     with runs.watched() as watch, output.working("playing the step"):
         found = train(
             network,
@@ -417,7 +413,7 @@ def _print_trace(measured: Path | None, *, json: bool) -> None:
     if measured is None:
         raise typer.BadParameter("name a network or a model, a trace by --measured, or a --kernel.")
     with output.working("reading the trace"):
-        found = MeasuredKernels(load_trace(measured), name_of(measured))
+        found = MeasuredKernels(read_kernel_trace(measured), name_of(measured))
     if json:
         output.print_json({"headline": f"{found.headline}.", "measured": found.summary()})
         return

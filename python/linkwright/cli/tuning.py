@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright import nccl_graph_file
+from linkwright.collectives import nccl_graph_file
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName, Servers
 from linkwright.cli.schedules import Gpus, On, gpus_of, job_text, named_gpus, network_notes

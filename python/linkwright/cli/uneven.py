@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import expect_all_to_allv
+from linkwright.collectives import expect_all_to_allv
 from linkwright.byte_matrices import read_byte_matrix
 from linkwright.cli import output
 from linkwright.cli.degraded import Without, degraded

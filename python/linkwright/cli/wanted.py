@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
-from linkwright import (
-    MOST_PROFILED_GPUS,
-    SENSITIVE_ABOVE,
-    Allocator,
-    Pattern,
-    Program,
-    System,
-    applications,
-)
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import MOST_PROFILED_GPUS, SENSITIVE_ABOVE
+from linkwright.network import Program, applications
 from linkwright.sensitivity import ends_of
 from linkwright.sources import is_source
 from linkwright.texts import counted
@@ -60,10 +54,10 @@ def wanted_of(
     if batch is not None:
         raise typer.BadParameter("--batch is of a network that is trained; leave it out.")
     # Says what a decision by a pattern's name does not need.
-    from linkwright.programs import load_program
+    from linkwright.programs import read_program
 
     ranks = gpus if name in names else None
-    wanted = _of_program(load_program(name, ranks=ranks))
+    wanted = _of_program(read_program(name, ranks=ranks))
 
     def time(on: Sequence[int]) -> float:
         return _replayed(name, ranks, machine, on)
@@ -122,9 +116,9 @@ def _of_training(
     name: str, gpus: int, communication: str, batch: int | None, machine: System
 ) -> Wanted:
     # A decision by a pattern's name needs none of it.
-    from linkwright.recipes import Recipe, load_network
+    from linkwright.recipes import Recipe, read_network
 
-    network, _ = load_network(name)
+    network, _ = read_network(name)
     # The fewest samples that every way takes: a pipeline's parts are four times its GPUs.
     samples = batch or gpus * (4 if communication == "pipeline" else 1)
     recipe = Recipe(network, batch=samples)
@@ -178,12 +172,12 @@ def _noted(wanted: Wanted, text: str) -> Wanted:
 def _replayed(name: str, ranks: int | None, machine: System, on: Sequence[int]) -> float:
     import tempfile
 
-    from linkwright import replay_trace
+    from linkwright.network import play_trace
 
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         mapping = Path(folder) / "mapping"
         mapping.write_text("\n".join(map(str, on)) + "\n", encoding="utf-8")
-        replay = replay_trace(name, machine, ranks=ranks, mapping=mapping, fidelity="flow")
+        replay = play_trace(name, machine, ranks=ranks, mapping=mapping, fidelity="flow")
     return replay.run.makespan
 
 

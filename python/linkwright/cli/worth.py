@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 
-from linkwright import (
-    CollectiveError,
-    Explanation,
-    Match,
-    System,
-    bus_factor,
-    packing_rate,
-)
+from linkwright import System
+from linkwright.allocation import Explanation, Match
+from linkwright.collectives import bus_factor, packing_rate
+from linkwright.errors import CollectiveError
 from linkwright.cli import output
 from linkwright.cli.tables import Table
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright import gpu_model, gpu_models, preset_names
+from linkwright.gpu import GpuModel, gpu_models
+from linkwright.network import preset_names
 from linkwright.errors import InputError, MachineError, did_you_mean, printable
 from linkwright.files import LARGEST_TEXT, PathOrName, decode, path_of, read_bytes
 from linkwright.hardware.bill import PARTS, UNNAMED, Bill
@@ -179,7 +180,7 @@ class Prices:
 def busy_power(name: str) -> float | None:
     """The watts of a model of GPU by its data sheet; None where that is not known."""
     try:
-        return gpu_model(name).busy_power
+        return GpuModel.find(name).busy_power
     except MachineError:
         return None
 

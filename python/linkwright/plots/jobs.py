@@ -10,7 +10,7 @@ from typing import Literal
 
 import altair as alt
 
-from linkwright import SimulationResult, workload_names
+from linkwright.scenario import SimulationResult, workload_names
 from linkwright.drawing import machine_drawing
 from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, boxes, inline_chart, rounded
 from linkwright.plots.shapes import WIDTH, among, shares_by_time

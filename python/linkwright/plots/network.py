@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from linkwright import ClusterRun
+from linkwright.network import ClusterRun
 from linkwright.plot import BLUE, GREY, ORANGE, chart_title, inline_chart, rounded
 from linkwright.plots.shapes import by_name, parts_of_times
 from linkwright.summaries.links import LinkLoads

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from linkwright import Table
+from linkwright.scenario import Table
 from linkwright.plot import BLUE, GREY, ORANGE, inline_chart, rounded
 
 __all__ = ["latency_by_load"]

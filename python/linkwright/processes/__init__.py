@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from linkwright import CollectiveError, Schedule
+from linkwright.collectives import Schedule
+from linkwright.errors import CollectiveError
 from linkwright.names import ReductionName
 from linkwright.processes.layout import (
     SLOTS,

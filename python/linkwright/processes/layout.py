@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright import Schedule
+from linkwright.collectives import Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linkwright import Scenario, SimulationResult, System
+from linkwright import System
+from linkwright.scenario import Scenario, SimulationResult
 
 __all__ = ["alike_days", "alike_measures"]
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright import System, program_speedups
+from linkwright import System
+from linkwright.scenario import program_speedups
 from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.heat import PackageHeat, heat_section, heat_sheets, heat_summary, heat_table

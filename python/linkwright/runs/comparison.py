@@ -11,7 +11,8 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Literal
 
-from linkwright import SimulationResult, System
+from linkwright import System
+from linkwright.scenario import SimulationResult
 from linkwright.arguments import (
     callback,
     mapping_of,
@@ -32,7 +33,7 @@ from linkwright.runs.compared import Comparison, Outcome
 from linkwright.runs.heat import told_heat
 from linkwright.runs.manifest import manifest_of, of_comparison
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.runs.server.play import (
     check_policies,
     heats_of,
@@ -50,7 +51,7 @@ from linkwright.sweeps import Workers
 from linkwright.sweeps.pace import Forecast, Told
 from linkwright.sweeps.workers import workers_of
 
-__all__ = ["EqualName", "compare_scenario", "play_variant"]
+__all__ = ["EqualName", "compare", "play_variant"]
 
 # By what the machines of a comparison are made alike.
 EqualName = Literal["gpus", "servers", "price"]
@@ -70,9 +71,9 @@ def play_variant(
         variant: Its name.
         settings: What is put over the scenario.
         watts: Stand in place of data sheets.
-        attribute: As for `simulate`.
+        attribute: As for `play_jobs`.
     """
-    loaded = load_scenario(scenario, settings).variant(variant)
+    loaded = read_scenario_file(scenario, settings).variant(variant)
     if loaded.scenario.kind == "mix":
         system, jobs, _ = loaded.build()
         policy = loaded.scenario.policies[0]
@@ -97,7 +98,7 @@ def play_variant(
     equal=text,
 )
 @reading_once()
-def compare_scenario(
+def compare(
     path: PathOrName,
     *,
     policies: Sequence[PolicyName] | None = None,
@@ -126,9 +127,9 @@ def compare_scenario(
         reference: The variant to compare with. A policy is played even if the scenario does not
             name it. If not given, that of the scenario: `compare.reference`, else `baseline`, else
             the first; of a scenario without `[compare]`, `baseline`.
-        workers: Where the variants are played, as for `run_sweep`. If not given, and no
+        workers: Where the variants are played, as for `play_sweep`. If not given, and no
             checkpoint, policies are played here one after the other, anything else by processes.
-        checkpoint: A file that keeps every finished variant, as for `run_sweep`.
+        checkpoint: A file that keeps every finished variant, as for `play_sweep`.
         timeline: How many jobs of each policy the run's timeline holds at most.
         progress: Called with what is played, how much is done, how much there is, the simulated
             seconds and the events of the network.
@@ -138,7 +139,7 @@ def compare_scenario(
             given. Then what each choice is worth is told, with its interval.
         machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
             reference: names of presets, or files, each with `=` and a number of servers or without.
-        attribute: Whether to say what slowed each job of GPUs, as for `simulate`.
+        attribute: Whether to say what slowed each job of GPUs, as for `play_jobs`.
         prices: A file of prices and watts, as for `read_prices`. It tells the price of each
             variant's system, and energy and cost of a job.
         equal: Names `gpus`, `servers` or `price`. Every other machine has as many servers as make
@@ -154,7 +155,7 @@ def compare_scenario(
         SweepError: If a variant that was begun cannot be played.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    loaded = load_scenario(path, settings)
+    loaded = read_scenario_file(path, settings)
     priced = None if prices is None else read_prices(prices)
     watts = None if priced is None else priced.gpu_watts
     scenario = loaded.scenario
@@ -174,7 +175,7 @@ def compare_scenario(
             # Named before the others, so that [compare] stays applied to the same policy.
             own = [reference, *own] if not others else [*own, reference]
         given = {**given, "allocation.policies": own}
-        loaded = load_scenario(path, given)
+        loaded = read_scenario_file(path, given)
         scenario = loaded.scenario
     chosen = reference or scenario.reference or scenario.variants[0]
     if (seeds is not None or machines) and not is_mix:
@@ -249,7 +250,7 @@ def compare_scenario(
     notes, errors = notes_of(built), errors_of(built, loaded)
     if is_mix:
         results = [
-            SimulationResult.from_json(result["result"]).named(name)
+            SimulationResult.from_text(result["result"]).named(name)
             for name, result in zip(scenario.variants, found, strict=True)
         ]
         manifest = manifest_of(loaded, system, jobs, own)

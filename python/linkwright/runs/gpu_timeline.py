@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from linkwright import GpuRun
+from linkwright.gpu import GpuRun
 from linkwright.runs.timeline import Counter, Slice, Timeline, Track, whole_nanoseconds
 
 __all__ = ["gpu_timeline"]

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linkwright import System, ThermalMap, observed_heat
+from linkwright import System
+from linkwright.gpu import ThermalMap
+from linkwright.scenario import observed_heat
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.run import Section, Sheet
 from linkwright.runs.scenarios import ScenarioFile

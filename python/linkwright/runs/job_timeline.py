@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from linkwright import SimulationResult, System
+from linkwright import System
+from linkwright.scenario import SimulationResult
 from linkwright.runs.timeline import Slice, Timeline, Track, whole_nanoseconds
 from linkwright.summaries.policies import held_rows
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linkwright import Job, System, __version__
+from linkwright import System, __version__
+from linkwright.scenario import Job
 from linkwright.files import PathOrName, portable_name, sha256
 from linkwright.runs.scenarios import ScenarioFile
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwright import ClusterRun, Table
+from linkwright.network import ClusterRun
+from linkwright.scenario import Table
 from linkwright.runs.timeline import Arrow, Slice, Timeline, Track, whole_nanoseconds
 
 __all__ = ["rank_timeline", "rank_timeline_kept"]

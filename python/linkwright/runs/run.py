@@ -13,7 +13,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from linkwright import System, Table
+from linkwright import System
+from linkwright.scenario import Table
 from linkwright.documents import write_json
 from linkwright.errors import printable
 from linkwright.files import PathOrName, path_of

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linkwright import Scenario, System, read_scenario
+from linkwright import System
+from linkwright.scenario import Scenario
 from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import (
     LARGEST_TEXT,
@@ -27,7 +28,7 @@ from linkwright.summaries.energy import Watts
 __all__ = [
     "ScenarioFile",
     "assumed_of_network",
-    "load_scenario",
+    "read_scenario_file",
     "read_trace_files",
     "told_of",
     "trace_files",
@@ -126,7 +127,7 @@ class ScenarioFile:
         return {"file": portable_name(name), "sha256": sha256(self.files[name])}
 
 
-def load_scenario(path: PathOrName, settings: Mapping[str, object] | None = None) -> ScenarioFile:
+def read_scenario_file(path: PathOrName, settings: Mapping[str, object] | None = None) -> ScenarioFile:
     """Reads a scenario and the files that it names, which are relative to it.
 
     Args:
@@ -140,7 +141,7 @@ def load_scenario(path: PathOrName, settings: Mapping[str, object] | None = None
     """
     path = path_of("path", path, "read_scenario")
     content = read_bytes(path, LARGEST_TEXT)
-    scenario = read_scenario(decode(str(path), content), printable(str(path)))
+    scenario = Scenario.from_text(decode(str(path), content), printable(str(path)))
     if settings:
         scenario = scenario.with_settings(dict(settings))
     return ScenarioFile(path=path, content=content, **_with_files(path, scenario))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 
-from linkwright import Job, Scenario, System, gpu_model
+from linkwright import System
+from linkwright.gpu import GpuModel
+from linkwright.scenario import Job, Scenario
 from linkwright.errors import MachineError
 from linkwright.runs.scenarios import ScenarioFile
 from linkwright.runs.variants import path_values
-from linkwright.systems import load_system
+from linkwright.systems import read_system
 
 __all__ = ["OWN_SPEED", "are_known", "own_speed_of", "warnings_of"]
 
@@ -25,7 +27,7 @@ TOLD = (
 def are_known(system: System, precision: str = "fp32") -> bool:
     """Whether the own speed of each GPU is known: its model's peaks in fp32 and in a precision."""
     try:
-        models = [gpu_model(model or "") for model in set(system.gpu_models)]
+        models = [GpuModel.find(model or "") for model in set(system.gpu_models)]
         return all(
             "fp32" in it.vector_peak and (precision in {**it.vector_peak, **it.matrix_peak})
             for it in models
@@ -74,13 +76,13 @@ def own_speed_of(
         FileError: If there is neither such a preset nor such a file.
         InputError: If a file is no machine.
     """
-    systems = [load_system(machine) for machine in machines]
+    systems = [read_system(machine) for machine in machines]
     scenario = loaded.scenario
     if scenario.run_time != "played" or _is_said(loaded, settings):
         return []
     if isinstance(scenario.jobs, str):
         for name, kind, _ in scenario.servers:
-            systems.append(load_system(loaded.path.parent / name if kind == "file" else name))
+            systems.append(read_system(loaded.path.parent / name if kind == "file" else name))
     return [TOLD] if all(are_known(it, scenario.precision) for it in systems) else []
 
 

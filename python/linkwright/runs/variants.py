@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import Any
 
-from linkwright import System, preset_names
+from linkwright import System
+from linkwright.network import preset_names
 from linkwright.errors import FileError
 from linkwright.files import PathOrName, existing, is_read_once, lasting
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, assumed_of_network
 from linkwright.summaries.energy import Watts
 from linkwright.summaries.known_error import KnownError, known_errors
-from linkwright.sweeps import Sweep, Workers, run_sweep
+from linkwright.sweeps import Sweep, Workers, play_sweep
 from linkwright.sweeps.pace import Forecast, Told
 
 __all__ = [
@@ -96,8 +97,8 @@ def play_variants(
         loaded: The scenario, with the settings.
         listed: What is to be played, as `Scenario.comparison` lists it.
         settings: What was put over its file.
-        workers: Where the runs are played, as for `run_sweep`.
-        checkpoint: A file that keeps every finished run, as for `run_sweep`.
+        workers: Where the runs are played, as for `play_sweep`.
+        checkpoint: A file that keeps every finished run, as for `play_sweep`.
         progress: Called with what is played, how many runs are done, and how many there are.
         forecast: Told how long all will take, as soon as every variant has been played once; of a
             single draw, as soon as one has.
@@ -131,7 +132,7 @@ def play_variants(
 
     # A cluster's workers stand in folders of their own.
     with lasting(loaded.path, loaded.content) as scenario:
-        found = run_sweep(
+        found = play_sweep(
             Sweep(play, runs, loaded.scenario.seed, inputs, {"scenario": str(scenario)}),
             workers,
             checkpoint=checkpoint,

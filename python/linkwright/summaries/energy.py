@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright import Scenario, SimulationResult, System, gpu_energy
+from linkwright import System
+from linkwright.scenario import Scenario, SimulationResult, gpu_energy
 
 __all__ = ["Energy", "Span", "Watts", "energy_in", "energy_note", "energy_of", "spans_of"]
 

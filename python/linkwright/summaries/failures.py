@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from linkwright import SimulationResult
+from linkwright.scenario import SimulationResult
 
 __all__ = ["FailureCosts", "failure_costs"]
 

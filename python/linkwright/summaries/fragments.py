@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkwright import SimulationResult
+from linkwright.scenario import SimulationResult
 
 __all__ = ["Fragments", "fragments"]
 

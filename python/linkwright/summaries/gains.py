@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright import comparison_gains, share_saved
+from linkwright.scenario import comparison_gains, share_saved
 from linkwright.summaries.intervals import Estimate
 from linkwright.summaries.measures import MEASURES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkwright import mean_over_seeds
+from linkwright.scenario import mean_over_seeds
 
 __all__ = ["Estimate", "estimate", "in_percent"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from linkwright import Job, Scenario, System
+from linkwright import System
+from linkwright.scenario import Job, Scenario
 from linkwright.names import FidelityName
 from linkwright.summaries.measured_days import Interval, JobKind, interval
 

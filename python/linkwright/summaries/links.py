@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwright import ClusterRun, Job, Scenario, SimulationResult, System
+from linkwright import System
+from linkwright.network import ClusterRun
+from linkwright.scenario import Job, Scenario, SimulationResult
 
 __all__ = ["Day", "Direction", "LinkLoads", "could_carry", "gpus_by_server", "link_use"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkwright import Scenario, System, comparison_measures
+from linkwright import System
+from linkwright.scenario import Scenario, comparison_measures
 from linkwright.summaries.time_parts import SECONDS_PER_HOUR
 
 __all__ = ["MEASURES", "SHARES", "Measure", "gpus_in_order"]

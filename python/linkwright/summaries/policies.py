@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright import SimulationResult, policy_speedups
+from linkwright.scenario import SimulationResult, policy_speedups
 from linkwright.quartiles import Quartiles
 
 __all__ = [

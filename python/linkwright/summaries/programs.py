@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright import ClusterRun
+from linkwright.network import ClusterRun
 
 __all__ = ["JobSummary", "busiest_links", "job_summaries"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from linkwright import ClusterRun
+from linkwright.network import ClusterRun
 
 __all__ = ["Collectives", "Parts", "Scaled", "collectives_of", "parts_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkwright import SimulationResult
+from linkwright.scenario import SimulationResult
 
 __all__ = ["PARTS_NOTE", "SECONDS_PER_HOUR", "TimeParts", "time_parts"]
 

@@ -8,7 +8,7 @@ results, whatever the number of workers and the order in which they end.
 What it leaves out: runs that depend on each other, and results that do not fit into memory.
 """
 
-from linkwright.sweeps.sweep import Sweep, SweepResult, run_sweep
+from linkwright.sweeps.sweep import Sweep, SweepResult, play_sweep
 from linkwright.sweeps.workers import (
     Workers,
     dask_cluster,
@@ -25,5 +25,5 @@ __all__ = [
     "given_executor",
     "local_processes",
     "local_threads",
-    "run_sweep",
+    "play_sweep",
 ]

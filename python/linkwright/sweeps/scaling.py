@@ -13,8 +13,9 @@ import statistics
 import time
 from dataclasses import dataclass
 
-from linkwright import System, generate_jobs, simulate
-from linkwright.sweeps.sweep import Sweep, run_sweep
+from linkwright import System
+from linkwright.scenario import generate_jobs, play_jobs
+from linkwright.sweeps.sweep import Sweep, play_sweep
 from linkwright.sweeps.workers import given_executor, local_processes
 
 __all__ = ["Round", "measure", "mix"]
@@ -68,7 +69,7 @@ class Round:
 def mix(seed: int, jobs: int) -> float:
     """When the last of these jobs ends on a DGX-1V under `preserve`, in seconds."""
     made = generate_jobs(seed=seed, count=jobs)
-    return simulate(System("dgx1-v100"), made, "preserve").makespan
+    return play_jobs(System("dgx1-v100"), made, "preserve").makespan
 
 
 def measure(workers: int = 2, runs: int = 24, rounds: int = 3, jobs: int = JOBS) -> list[Round]:
@@ -93,12 +94,12 @@ def measure(workers: int = 2, runs: int = 24, rounds: int = 3, jobs: int = JOBS)
     with local_processes(1).open() as alone, local_processes(workers).open() as together:
         pools = [given_executor(alone.executor, 1), given_executor(together.executor, workers)]
         for pool in pools:
-            run_sweep(warm, pool)
+            play_sweep(warm, pool)
         for _ in range(rounds):
             figures = []
             for pool in pools:
                 begun = time.perf_counter()
-                found = run_sweep(sweep, pool)
+                found = play_sweep(sweep, pool)
                 figures += [time.perf_counter() - begun, found.cpu_seconds]
             measured.append(Round(workers, *figures))
     return measured

@@ -34,7 +34,7 @@ from linkwright.sweeps.workers import (
     local_processes,
 )
 
-__all__ = ["Sweep", "SweepResult", "run_sweep"]
+__all__ = ["Sweep", "SweepResult", "play_sweep"]
 
 # How often a run is begun in all if its worker is lost each time.
 TRIES = 3
@@ -84,7 +84,7 @@ class SweepResult:
     notes: tuple[str, ...]
 
 
-def run_sweep(
+def play_sweep(
     sweep: Sweep,
     workers: Workers | Executor | None = None,
     *,

@@ -12,7 +12,7 @@ kept. What a rank has not waited for at its end is waited for there.
 
 from __future__ import annotations
 
-from linkwright import Program
+from linkwright.network import Program
 from linkwright.files import PathOrName, path_of
 from linkwright.traces.archive import write_archive
 from linkwright.traces.events import records_of

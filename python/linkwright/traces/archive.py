@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwright import Program, __version__
+from linkwright import __version__
+from linkwright.network import Program
 from linkwright.errors import FileError, LinkwrightError
 from linkwright.traces.events import Record
 

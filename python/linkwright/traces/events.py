@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from linkwright import Program
+from linkwright.network import Program
 from linkwright.errors import SimulationError
 
 __all__ = ["LOOPS", "NO_ROOT", "Record", "records_of"]

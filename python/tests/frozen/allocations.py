@@ -9,14 +9,9 @@ from typing import Any
 from frozen.captured import Captured, Case
 from frozen.names import PATTERNS, POLICIES, PRESETS
 from frozen.tables import ROOT, of_rows, refused_or
-from linkwright import (
-    Allocator,
-    Match,
-    Pattern,
-    System,
-    packing_rate,
-    published_effective_bandwidth,
-)
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import Match, published_effective_bandwidth
+from linkwright.collectives import packing_rate
 
 __all__ = ["cases"]
 

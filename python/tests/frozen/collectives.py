@@ -12,15 +12,8 @@ from frozen.captured import Captured, Case
 from frozen.machines import CLUSTERS, cluster
 from frozen.names import ALGORITHMS, COLLECTIVES, PRESETS
 from frozen.tables import ROOT, digest, of_rows, of_table
-from linkwright import (
-    LinkwrightError,
-    Schedule,
-    System,
-    algorithm_protocols,
-    expect,
-    plan,
-    planning_seconds,
-)
+from linkwright import LinkwrightError, System, expect, plan
+from linkwright.collectives import Schedule, algorithm_protocols, planning_seconds
 from linkwright.names import CollectiveName, LinksName
 
 __all__ = ["cases"]

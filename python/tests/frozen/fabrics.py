@@ -9,7 +9,8 @@ from typing import Any
 from frozen.captured import Captured, Case
 from frozen.names import NETWORKS
 from frozen.tables import FILES, digest, of_rows, rows_of
-from linkwright import ClusterJob, Program, System, load_system
+from linkwright import System
+from linkwright.network import ClusterJob, Program, read_system
 
 __all__ = ["FABRICS", "cases", "fabric", "tables_of_fabric"]
 
@@ -55,7 +56,7 @@ def fabric(name: str, **settings: Any) -> System:
     if name == "graph":
         network = {"file": FILES / "graph.toml"}
     node = {NODE[key]: settings.pop(key) for key in NODE if key in settings}
-    return load_system(node or None, network={**network, **settings})
+    return read_system(node or None, network={**network, **settings})
 
 
 def cases() -> list[Case]:
@@ -75,7 +76,7 @@ def _facts(system: System) -> tuple[object, ...]:
 
 
 def _links(system: System) -> list[list[Any]]:
-    run = system.replay([ClusterJob(Program.from_goal(PING))])
+    run = system.play([ClusterJob(Program.from_goal(PING))])
     return rows_of(run.links(), ["link", "from", "to", "kind", "bandwidth"])
 
 

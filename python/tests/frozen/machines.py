@@ -9,7 +9,8 @@ from pathlib import Path
 from frozen.captured import Captured, Case
 from frozen.names import PRESETS
 from frozen.tables import ROOT, matrix, of_rows, of_table
-from linkwright import Fabric, LinkwrightError, System, load_system
+from linkwright import LinkwrightError, System
+from linkwright.network import Fabric, read_system
 from linkwright.names import BandwidthProfileName
 
 __all__ = ["CLUSTERS", "cases", "cluster", "tables_of_machine"]
@@ -43,7 +44,7 @@ def cases() -> list[Case]:
     files = [ROOT / "examples" / "pair.toml"]
     files += sorted(file for file in TOPOLOGIES.iterdir() if file.suffix in {".txt", ".xml"})
     for file in files:
-        command = f"load_system({str(file.relative_to(ROOT))!r})"
+        command = f"read_system({str(file.relative_to(ROOT))!r})"
         found.append(Case(f"machines/file-{file.name}", command, partial(_of_file, file)))
     for preset, count, bandwidth in CLUSTERS:
         command = f"System({preset!r}).cluster({count}, {bandwidth!r})"
@@ -57,7 +58,7 @@ def _of_preset(name: str) -> Iterator[Captured]:
 
 
 def _of_file(file: Path) -> Iterator[Captured]:
-    machine = load_system(file)
+    machine = read_system(file)
     yield from tables_of_machine(machine)
     same = [
         (name, machine.renumbering(System(name)))

@@ -12,7 +12,8 @@ import pyarrow
 from frozen.captured import Captured, Case
 from frozen.fabrics import fabric
 from frozen.tables import ROOT, digest, of_rows, of_table, rows_of
-from linkwright import ClusterJob, ClusterRun, Program, Table, load_program
+from linkwright.network import ClusterJob, ClusterRun, Program, read_program
+from linkwright.scenario import Table
 
 __all__ = ["EVERYTHING", "TRACE", "Play", "Work", "tables_of_run"]
 
@@ -36,7 +37,7 @@ class Work:
     """A job: a recorded trace or an application, and its settings.
 
     Attributes:
-        program: As `load_program` takes it.
+        program: As `read_program` takes it.
         ranks: How many ranks an application has.
         parameters: An application's.
         settings: As `ClusterJob` takes them.
@@ -56,7 +57,7 @@ class Work:
 @cache
 def _program(name: str, ranks: int | None, parameters: tuple[tuple[str, object], ...]) -> Program:
     path = name if ranks else ROOT / name
-    return load_program(path, ranks=ranks, **dict(parameters))
+    return read_program(path, ranks=ranks, **dict(parameters))
 
 
 @dataclass(frozen=True)
@@ -79,14 +80,14 @@ class Play:
         """The case of its tables."""
         settings = "".join(f", {key}={value!r}" for key, value in self.settings.items())
         jobs = ", ".join(map(_job_text, self.works))
-        command = f"fabric({self.fabric!r}{settings}).replay([{jobs}])"
+        command = f"fabric({self.fabric!r}{settings}).play([{jobs}])"
         return Case(f"replays/{self.name}", command, self._tables)
 
     def _tables(self) -> Iterator[Captured]:
         play = {key: value for key, value in self.settings.items() if key in OF_PLAYS}
         rest = {key: value for key, value in self.settings.items() if key not in OF_PLAYS}
         system = fabric(self.fabric, **rest)
-        run = system.replay([work.job() for work in self.works], timeline=EVERYTHING, **play)
+        run = system.play([work.job() for work in self.works], timeline=EVERYTHING, **play)
         return tables_of_run(run)
 
 

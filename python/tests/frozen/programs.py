@@ -8,7 +8,8 @@ from typing import Any
 from frozen.captured import Captured, Case
 from frozen.names import APPLICATIONS
 from frozen.tables import ROOT, digest, of_rows, rows_of
-from linkwright import Program, applications, load_program, random_mixes
+from linkwright.network import Program, applications, read_program
+from linkwright.scenario import random_mixes
 
 __all__ = ["cases"]
 
@@ -19,13 +20,13 @@ NUMBERS = ("duration", "peer", "tag", "size", "communicator", "region", "in_loop
 
 def cases() -> list[Case]:
     """All programs in one file."""
-    command = "load_program(application, ranks=ranks).operations_of(rank)"
+    command = "read_program(application, ranks=ranks).operations_of(rank)"
     return [Case("programs/programs", command, _tables)]
 
 
 def _tables() -> Iterator[Captured]:
-    programs = [load_program(name, ranks=ranks) for name in APPLICATIONS for ranks in RANKS]
-    programs.append(load_program(ROOT / "examples" / "traces" / "stencil4d-32"))
+    programs = [read_program(name, ranks=ranks) for name in APPLICATIONS for ranks in RANKS]
+    programs.append(read_program(ROOT / "examples" / "traces" / "stencil4d-32"))
     columns = "program ranks operations communicators regions rank digests"
     yield of_rows("programs", columns, [row for each in programs for row in _rows(each)])
     speeds = [(name, speed) for name, _, speed in applications() if name in APPLICATIONS]

@@ -10,7 +10,8 @@ from frozen.captured import Captured, Case
 from frozen.names import APPLICATIONS
 from frozen.plays import EVERYTHING, TRACE, Play, Work, tables_of_run
 from frozen.tables import ROOT, of_table
-from linkwright import ClusterRun, replay_scenario, replay_trace
+from linkwright.network import ClusterRun, play_trace
+from linkwright.scenario import play_programs
 
 __all__ = ["cases"]
 
@@ -153,11 +154,11 @@ def _commands() -> list[Case]:
 
 
 def _scenario(path: str) -> Iterator[Captured]:
-    return _whole(replay_scenario(ROOT / path, timeline=EVERYTHING).run)
+    return _whole(play_programs(ROOT / path, timeline=EVERYTHING).run)
 
 
 def _trace() -> Iterator[Captured]:
-    return _whole(replay_trace(ROOT / TRACE, timeline=EVERYTHING).run)
+    return _whole(play_trace(ROOT / TRACE, timeline=EVERYTHING).run)
 
 
 def _whole(run: ClusterRun) -> Iterator[Captured]:

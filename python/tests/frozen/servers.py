@@ -9,14 +9,8 @@ from typing import Any
 from frozen.captured import Captured, Case
 from frozen.names import POLICIES
 from frozen.tables import ROOT, of_rows, of_table
-from linkwright import (
-    Job,
-    SimulationResult,
-    System,
-    generate_jobs,
-    run_scenario,
-    simulate,
-)
+from linkwright import System
+from linkwright.scenario import Job, SimulationResult, generate_jobs, play_mix, play_jobs
 
 __all__ = ["cases", "tables_of_results"]
 
@@ -46,13 +40,13 @@ def cases() -> list[Case]:
         words = "".join(f", {key}={value!r}" for key, value in options.items())
         name = f"servers/{place:02}-{machine}"
         jobs = f"generate_jobs({place}, 30, {largest}, mean_interarrival=60.0)"
-        command = f"simulate(System({machine!r}), {jobs}, policy{words})"
+        command = f"play_jobs(System({machine!r}), {jobs}, policy{words})"
         found.append(Case(name, command, partial(_of_server, place)))
     return found
 
 
 def _of_example() -> Iterator[Captured]:
-    run = run_scenario(ROOT / MIX)
+    run = play_mix(ROOT / MIX)
     return tables_of_results(run.jobs, run.results)
 
 
@@ -60,7 +54,7 @@ def _of_server(place: int) -> Iterator[Captured]:
     machine, largest, options = SERVERS[place]
     server = System(machine)
     jobs = generate_jobs(place, 30, largest, mean_interarrival=60.0)
-    results = [simulate(server, jobs, policy, **options) for policy in POLICIES]
+    results = [play_jobs(server, jobs, policy, **options) for policy in POLICIES]
     return tables_of_results(jobs, results)
 
 

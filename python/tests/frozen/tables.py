@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from frozen.captured import Captured
-from linkwright import LinkwrightError, Table
+from linkwright import LinkwrightError
+from linkwright.scenario import Table
 
 __all__ = ["FILES", "ROOT", "digest", "matrix", "of_rows", "of_table", "refused_or", "rows_of"]
 

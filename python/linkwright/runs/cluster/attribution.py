@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from linkwright import ClusterJob, ClusterRun, System
+from linkwright import System
+from linkwright.network import ClusterJob, ClusterRun
 from linkwright.runs.columns import Column, arrow_table
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def attribute_programs(
     shares: list[Shares] = []
     ends = list(run.jobs())
     for job, gpus, row in zip(jobs, run.mapping, ends, strict=True):
-        alone = system.replay([_alone(job, gpus)], **play)
-        best = min(alone.makespan, system.replay([_alone(job, "linear")], **play).makespan)
+        alone = system.play([_alone(job, gpus)], **play)
+        best = min(alone.makespan, system.play([_alone(job, "linear")], **play).makespan)
         shares.append(_shares(alone))
         rows.append(
             {

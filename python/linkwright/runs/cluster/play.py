@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linkwright import ClusterJob, ClusterRun, System, read_mapping
+from linkwright import System
+from linkwright.network import ClusterJob, ClusterRun, mapping_from_text
 from linkwright.arguments import (
     callback,
     mapping_of,
@@ -20,7 +21,7 @@ from linkwright.arguments import (
 )
 from linkwright.errors import ArgumentError, SimulationError, given, printable
 from linkwright.files import PathOrName, portable_name, reading_once
-from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
+from linkwright.programs import MAPPINGS, mapping_text, read_program_with_notes, with_notes
 from linkwright.runs.cluster.attribution import attribute_programs
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_of
@@ -29,15 +30,15 @@ from linkwright.runs.rank_timeline import rank_timeline_kept
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import (
     ScenarioFile,
-    load_scenario,
+    read_scenario_file,
     told_of,
     trace_files,
     unused_network,
 )
 from linkwright.runs.timeline import told_of_cut
-from linkwright.systems import fat_tree_for, load_system
+from linkwright.systems import fat_tree_for, read_system
 
-__all__ = ["MAPPINGS", "SIZED", "replay_loaded", "replay_scenario", "replay_trace"]
+__all__ = ["MAPPINGS", "SIZED", "replay_loaded", "play_programs", "play_trace"]
 
 SIZED = (
     "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
@@ -74,7 +75,7 @@ def system_of(argument: str, value: object) -> Any:
     progress=callback,
 )
 @reading_once()
-def replay_trace(
+def play_trace(
     trace: PathOrName,
     system: System | Callable[[int], System] | None = None,
     *,
@@ -97,22 +98,22 @@ def replay_trace(
         trace: An OTF2 archive (its folder or its anchor file), a file of GOAL text, or one of
             `applications`.
         system: What the job runs on, or what makes it for so many ranks, such as
-            `lambda ranks: load_system("dgx1-v100", network="torus", gpus=ranks)`. Where absent,
+            `lambda ranks: read_system("dgx1-v100", network="torus", gpus=ranks)`. Where absent,
             a fat-tree of the job's size with a GPU at each port: the smallest that has the
             ports. With a file of mappings it is that of 2,048 that `fat-tree` is by name.
         ranks: How many ranks an application has.
         parameters: An application's own.
         iterations: How often the main loop runs.
         computation_scale: What times of computation are multiplied by.
-        mapping: A placement, as for `System.replay`, or a file with the GPU of each rank.
-        fidelity: `packet` or `flow`, as for `System.replay`.
-        protocol: What messages cost in software, as for `System.replay`.
-        collectives: How collectives become messages, as for `System.replay`.
+        mapping: A placement, as for `System.play`, or a file with the GPU of each rank.
+        fidelity: `packet` or `flow`, as for `System.play`.
+        protocol: What messages cost in software, as for `System.play`.
+        collectives: How collectives become messages, as for `System.play`.
         seed: Of routing by chance and of random mappings.
         timeline: How many intervals of computation, as many messages and as many stays in
             regions the run keeps; `notes` say of how many, where these are not all.
         events: Which raw events of the network the run keeps: `packets`, `queues` and what belongs
-            to them, as for `System.replay`.
+            to them, as for `System.play`.
         progress: Called about every 100 ms with the program's name, operations done, operations
             in all, simulated seconds, and events of the network.
 
@@ -123,15 +124,15 @@ def replay_trace(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     # What an application cannot fit on is refused before it is made; a trace tells its ranks.
-    read = None if ranks else read_program(trace, ranks=ranks, **(parameters or {}))
+    read = None if ranks else read_program_with_notes(trace, ranks=ranks, **(parameters or {}))
     size = ranks or (read[0].ranks if read else 1)
     told: list[str] = []
     if system is None and str(mapping) in MAPPINGS:
         fitted = fat_tree_for(size)
-        system = load_system(network=fitted)
+        system = read_system(network=fitted)
         told = [SIZED.format(nodes=system.server_count)] if len(fitted) > 1 else []
     elif system is None:
-        system = load_system(network="fat-tree")
+        system = read_system(network="fat-tree")
     elif not isinstance(system, System):
         system = system(size)
     if ranks is not None and ranks > system.gpu_count:
@@ -140,7 +141,7 @@ def replay_trace(
             f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
             "take fewer or smaller jobs, or a larger system",
         )
-    program, left_out = read or read_program(trace, ranks=ranks, **(parameters or {}))
+    program, left_out = read or read_program_with_notes(trace, ranks=ranks, **(parameters or {}))
     # A list, since two inputs may have one name in two folders.
     inputs = [("trace", name, content) for name, content in trace_files(trace).items()]
     inputs += [("system", portable_name(name), text) for name, text in system.files.items()]
@@ -148,7 +149,7 @@ def replay_trace(
     if gpus not in MAPPINGS:
         text = mapping_text(mapping)
         file = printable(str(mapping))
-        [gpus] = read_mapping(text, [program.ranks], system.gpu_count, file)
+        [gpus] = mapping_from_text(text, [program.ranks], system.gpu_count, file)
         inputs.append(("mapping", Path(mapping).name, text.encode()))
     job = ClusterJob(
         program, iterations=iterations, computation_scale=computation_scale, mapping=gpus
@@ -160,7 +161,7 @@ def replay_trace(
         "seed": seed,
     }
     try:
-        run = system.replay(
+        run = system.play(
             [job],
             **play,
             **(events or {}),
@@ -185,7 +186,7 @@ def replay_trace(
 
 @taking(settings=mapping_of, timeline=whole, events=mapping_of, progress=callback, attribute=truth)
 @reading_once()
-def replay_scenario(
+def play_programs(
     path: PathOrName,
     *,
     settings: Mapping[str, object] | None = None,
@@ -202,7 +203,7 @@ def replay_scenario(
         timeline: How many intervals of computation, as many messages and as many stays in
             regions the run keeps; `notes` say of how many, where these are not all.
         events: Which raw events of the network the run keeps: `packets`, `queues` and what belongs
-            to them, as for `System.replay`.
+            to them, as for `System.play`.
         progress: Called about every 100 ms with the scenario's name, operations done, operations
             in all, simulated seconds, and events of the network.
         attribute: Whether to split the slowdown of each job. Then each is played alone, too, on its
@@ -216,7 +217,7 @@ def replay_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     return replay_loaded(
-        load_scenario(path, settings),
+        read_scenario_file(path, settings),
         timeline=timeline,
         events=events,
         progress=progress,
@@ -243,12 +244,12 @@ def replay_loaded(
     if scenario.kind != "programs":
         raise SimulationError(
             f"`{loaded.path.name}` has jobs of GPUs, which a policy places",
-            "run_scenario plays them",
+            "play_mix plays them",
         )
     system, jobs, notes = loaded.build()
     name = scenario.name or loaded.path.stem
     try:
-        run = system.replay(
+        run = system.play(
             jobs,
             **scenario.play,
             **(events or {}),

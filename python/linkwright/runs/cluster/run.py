@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from linkwright import ClusterJob, ClusterRun, System, Table
+from linkwright import System
+from linkwright.network import ClusterJob, ClusterRun
+from linkwright.scenario import Table
 from linkwright.files import portable_name
 from linkwright.runs.busiest import busiest_sheet, levels_sheet
 from linkwright.runs.cluster.attribution import ProgramsAttribution

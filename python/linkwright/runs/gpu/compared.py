@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linkwright import GpuRun, GpuSystem, __version__
+from linkwright import GpuSystem, __version__
+from linkwright.gpu import GpuRun
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.gpu.run import (
     LEFT_OUT,

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linkwright import GpuRun, GpuSystem, Table, __version__
+from linkwright import GpuSystem, __version__
+from linkwright.gpu import GpuRun
+from linkwright.scenario import Table
 from linkwright.files import sha256
 from linkwright.runs.machine import machine_section
 from linkwright.runs.run import Run, Section, Sheet

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from linkwright import Model, ModelTraining, System
+from linkwright import System
+from linkwright.training import Model, ModelTraining
 from linkwright.runs.measured import measured_sheets
 from linkwright.runs.models import sheets
 from linkwright.runs.models.step import in_full

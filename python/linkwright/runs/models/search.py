@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linkwright import LayoutSearch, LayoutStep, ModelTraining, System
+from linkwright import System
+from linkwright.training import LayoutSearch, LayoutStep, ModelTraining
 from linkwright.runs.models.step import parts_of, play
 
 __all__ = ["RankedLayout", "SearchedLayouts", "best_layouts"]

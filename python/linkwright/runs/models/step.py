@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright import ClusterJob, ClusterRun, LayoutStep, ModelTraining, System
+from linkwright import System
+from linkwright.network import ClusterJob, ClusterRun
+from linkwright.training import LayoutStep, ModelTraining
 from linkwright.step_errors import interval_of
 from linkwright.summaries.energy import Energy, energy_of
 
@@ -107,14 +109,14 @@ def play(step: LayoutStep, system: System, name: str, free: Sequence[str] = ()) 
     """
     mapping = [gpu for gpu, _ in step.representatives]
     job = ClusterJob(step.program(free), name=name, mapping=mapping)
-    return system.replay([job], fidelity="flow")
+    return system.play([job], fidelity="flow")
 
 
 def in_full(step: LayoutStep, system: System, name: str) -> ClusterRun:
     """Plays the same with every exchange by itself, for a timeline."""
     mapping = [gpu for gpu, _ in step.representatives]
     job = ClusterJob(step.program(in_full=True), name=name, mapping=mapping)
-    return system.replay([job], fidelity="flow", timeline=SPANS)
+    return system.play([job], fidelity="flow", timeline=SPANS)
 
 
 def parts_of(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from linkwright import SimulationResult
+from linkwright.scenario import SimulationResult
 from linkwright.runs.run import Section, Sheet
 from linkwright.runs.server.links import of_policies
 from linkwright.summaries.attribution import (

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from linkwright import SimulationResult
+from linkwright.scenario import SimulationResult
 from linkwright.runs.run import Sheet
 from linkwright.summaries.failures import FailureCosts, failure_costs
 from linkwright.texts import duration

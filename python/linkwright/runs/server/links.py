@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linkwright import SimulationResult, System, Table
+from linkwright import System
+from linkwright.scenario import SimulationResult, Table
 from linkwright.runs.busiest import busiest_sheet, levels_sheet
 from linkwright.runs.run import Section, Sheet
 from linkwright.summaries.links import LinkLoads

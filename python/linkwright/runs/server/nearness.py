@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from linkwright import SimulationResult, System
+from linkwright import System
+from linkwright.scenario import SimulationResult
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.run import Sheet
 from linkwright.texts import percent

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from linkwright import (
-    AllocationError,
-    Job,
-    Scenario,
-    SimulationResult,
-    System,
-    policy_names,
-)
+from linkwright import System
+from linkwright.allocation import policy_names
+from linkwright.errors import AllocationError
+from linkwright.scenario import Job, Scenario, SimulationResult
 from linkwright.arguments import callback, mapping_of, taking, texts, truth, whole
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, reading_once
@@ -25,7 +21,7 @@ from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import (
     ScenarioFile,
     assumed_of_network,
-    load_scenario,
+    read_scenario_file,
     unused_network,
 )
 from linkwright.runs.server.run import ScenarioRun
@@ -40,14 +36,14 @@ __all__ = [
     "heats_of",
     "observed",
     "run_loaded",
-    "run_scenario",
+    "play_mix",
     "simulated",
 ]
 
 
 @taking(policies=texts, settings=mapping_of, timeline=whole, progress=callback, attribute=truth)
 @reading_once()
-def run_scenario(
+def play_mix(
     path: PathOrName,
     *,
     policies: Sequence[PolicyName] | None = None,
@@ -65,7 +61,7 @@ def run_scenario(
         timeline: How many jobs of each policy the run's timeline holds at most.
         progress: Called about every 100 ms with a policy, its jobs done, its jobs in all, the
             simulated seconds and the events of the network, which are none here.
-        attribute: Whether to say what slowed each job, as for `simulate`.
+        attribute: Whether to say what slowed each job, as for `play_jobs`.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -75,7 +71,7 @@ def run_scenario(
         SimulationError: If a job can never start, or the scenario is of programs.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    loaded = load_scenario(path, settings)
+    loaded = read_scenario_file(path, settings)
     check_policies(loaded.scenario, policies)
     return run_loaded(
         loaded, policies=policies, timeline=timeline, progress=progress, attribute=attribute
@@ -113,7 +109,7 @@ def run_loaded(
     scenario = loaded.scenario
     if scenario.kind != "mix":
         raise SimulationError(
-            f"`{loaded.path.name}` runs programs, and which replay_scenario plays"
+            f"`{loaded.path.name}` runs programs, and which play_programs plays"
         )
     system, jobs, notes = loaded.build()
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
@@ -204,6 +200,6 @@ def simulated(
             progress(policy, done, total, time, 0)
 
     report(0, len(jobs), 0.0)
-    result = scenario.simulate(system, list(jobs), policy, progress=report, attribute=attribute)
+    result = scenario.play_jobs(system, list(jobs), policy, progress=report, attribute=attribute)
     report(len(jobs), len(jobs), result.makespan)
     return result

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright import Job, Scenario, SimulationResult, System, __version__
+from linkwright import System, __version__
+from linkwright.scenario import Job, Scenario, SimulationResult
 from linkwright.quartiles import Quartiles
 from linkwright.runs.bills import Bills
 from linkwright.runs.columns import Column, arrow_table

@@ -13,13 +13,13 @@ from linkwright.hardware import bill_of, read_prices
 from linkwright.runs.bills import Billed
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import ScenarioFile, load_scenario
+from linkwright.runs.scenarios import ScenarioFile, read_scenario_file
 from linkwright.runs.sizing.run import Sizing, Tried
 from linkwright.runs.sizing.search import least_enough
 from linkwright.runs.sizing.values import in_step, more_never_hurts, varied
 from linkwright.summaries.energy import energy_in
 
-__all__ = ["size_scenario"]
+__all__ = ["size_system"]
 
 # The measures of a day of jobs by their names, in words: less is better.
 OF_DAYS = {
@@ -38,7 +38,7 @@ OF_DAYS = {
     progress=callback,
 )
 @reading_once()
-def size_scenario(
+def size_system(
     path: PathOrName,
     vary: Sequence[str],
     *,
@@ -87,7 +87,7 @@ def size_scenario(
             progress("values", done, len(steps), 0.0, 0)
 
     def play(over: Mapping[str, object], at: int) -> tuple[ScenarioFile, System, Tried]:
-        loaded = load_scenario(path, {**given, **over})
+        loaded = read_scenario_file(path, {**given, **over})
         system, jobs, _ = loaded.build()
         bill = bill_of(system)
         if priced is not None:

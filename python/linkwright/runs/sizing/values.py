@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from linkwright import settings
+from linkwright.scenario import settings
 from linkwright.errors import SimulationError, did_you_mean
 
 __all__ = ["Varied", "in_step", "more_never_hurts", "varied"]

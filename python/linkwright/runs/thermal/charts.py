@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
-from linkwright import ThermalMap
+from linkwright.gpu import ThermalMap
 from linkwright.plot import INK, chart_title
 
 __all__ = ["temperature_map"]

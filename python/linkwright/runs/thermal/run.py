@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linkwright import Floorplan, Table, ThermalMap, __version__
+from linkwright import __version__
+from linkwright.gpu import Floorplan, ThermalMap
+from linkwright.scenario import Table
 from linkwright.arguments import real, taking, text, whole
 from linkwright.files import (
     LARGEST_TEXT,
@@ -19,7 +21,7 @@ from linkwright.files import (
 )
 from linkwright.runs.run import Best, Run, Section, Sheet
 
-__all__ = ["LIMIT", "Heat", "find_heat"]
+__all__ = ["LIMIT", "Heat", "steady_heat"]
 
 # What systems bear at most, in degrees Celsius (section 3.4 of the MGPU-TSM dissertation).
 LIMIT = 100.0
@@ -190,7 +192,7 @@ def _temperatures(row: Mapping[str, Any], *, is_hottest: bool = False) -> list[s
 
 @taking(cells=whole, sink=real, ambient=real, target=real, limit=real, layer=text)
 @reading_once()
-def find_heat(
+def steady_heat(
     path: PathOrName,
     *,
     cells: int = 256,
@@ -216,9 +218,9 @@ def find_heat(
         InputError: If it is no floorplan, with the place.
         SimulationError: If a number is out of range, there is no such layer, or no sink does.
     """
-    from linkwright.systems import load_floorplan
+    from linkwright.systems import read_floorplan
 
-    plan: Floorplan = load_floorplan(path)
+    plan: Floorplan = read_floorplan(path)
     content = read_bytes(Path(path), LARGEST_TEXT)
     if sink is not None:
         plan = plan.with_sink(sink)

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright import MOST_PLANNED_GPUS, ClusterJob, ClusterRun, System, TrainingStep
+from linkwright import System
+from linkwright.collectives import MOST_PLANNED_GPUS
+from linkwright.network import ClusterJob, ClusterRun
+from linkwright.training import TrainingStep
 from linkwright.recipes import LIBRARY, Recipe
 from linkwright.summaries.steps import Parts, parts_of
 
@@ -127,7 +130,7 @@ def play_step(
         "copy_per_byte": "0 ns",
         "rendezvous_delay": "0 ns",
     }
-    run = system.replay(
+    run = system.play(
         [job], fidelity="flow", collectives=collectives, protocol=protocol, timeline=SPANS
     )
     parts = parts_of(run, stands_for)

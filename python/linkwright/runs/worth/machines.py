@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from linkwright.errors import SimulationError, did_you_mean, printable
 from linkwright.hardware import Prices, bill_of
-from linkwright.runs.scenarios import ScenarioFile, load_scenario
+from linkwright.runs.scenarios import ScenarioFile, read_scenario_file
 from linkwright.runs.variants import written_of
-from linkwright.systems import load_system
+from linkwright.systems import read_system
 from linkwright.texts import counted
 
 __all__ = ["EQUAL", "Equal", "Machine", "bought", "machine_of"]
@@ -150,7 +150,7 @@ def bought(
             beside a count.
     """
     found = [machine_of(text) for text in machines]
-    systems = {it.machine: load_system(it.machine) for it in found}
+    systems = {it.machine: read_system(it.machine) for it in found}
     if equal is None:
         return found, None
     if equal not in EQUAL:
@@ -166,7 +166,7 @@ def bought(
     counts = [count for _, _, count in loaded.scenario.servers]
     if len(found) == 1:
         found.insert(0, _own(loaded, found[0]))
-        systems[found[0].machine] = load_system(found[0].machine)
+        systems[found[0].machine] = read_system(found[0].machine)
     reference = found[0]
     for other in found[1:]:
         if other.servers is not None:
@@ -228,7 +228,7 @@ class _Priced:
             "system.server": written_of(self._loaded, machine),
             "system.servers": servers,
         }
-        whole = load_scenario(self._loaded.path, {**self._settings, **of_system})
+        whole = read_scenario_file(self._loaded.path, {**self._settings, **of_system})
         return self._prices.price(bill_of(whole.system()))
 
     def most(self, machine: str, price: float) -> int:

@@ -8,7 +8,8 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from linkwright import Job, System
+from linkwright import System
+from linkwright.scenario import Job
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
 from linkwright.hardware import Prices, bill_of
@@ -17,7 +18,7 @@ from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.heat import heat_of
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import ScenarioFile, load_scenario
+from linkwright.runs.scenarios import ScenarioFile, read_scenario_file
 from linkwright.runs.server.play import simulated
 from linkwright.runs.speeds import OWN_SPEED, own_speed_of, warnings_of
 from linkwright.runs.speeds_between import speeds_between, told_speeds
@@ -59,7 +60,7 @@ def play_seed(
 
 
 def _seeded(path: str, variant: str, settings: Mapping[str, object], seed: int) -> ScenarioFile:
-    return load_scenario(path, settings).seeded(seed).variant(variant)
+    return read_scenario_file(path, settings).seeded(seed).variant(variant)
 
 
 # A scenario with what it plays: the system and the jobs.
@@ -116,12 +117,12 @@ def compare_over_seeds(
         seeds: How many: the scenario's, and those that follow.
         machines: Instead of its variants, the servers to play it on, each with `=` and how many of
             them there are, or without.
-        equal: Chooses how many, as for `compare_scenario`.
-        workers: Where the runs are played, as for `run_sweep`.
-        checkpoint: A file that keeps every finished run, as for `run_sweep`.
+        equal: Chooses how many, as for `compare`.
+        workers: Where the runs are played, as for `play_sweep`.
+        checkpoint: A file that keeps every finished run, as for `play_sweep`.
         timeline: How many jobs of a variant the run's timeline holds at most.
         progress: Called with what is played, how many runs are done, and how many there are.
-        forecast: Told how long all will take, as for `compare_scenario`.
+        forecast: Told how long all will take, as for `compare`.
         prices: What parts cost and draw.
 
     Raises:
@@ -138,7 +139,7 @@ def compare_over_seeds(
     own_speed = own_speed_of(loaded, settings, [it.machine for it in chosen]) if machines else []
     if own_speed:
         settings = {**settings, **OWN_SPEED}
-        loaded = load_scenario(loaded.path, settings)
+        loaded = read_scenario_file(loaded.path, settings)
     scenario = loaded.scenario
     watts = None if prices is None else prices.gpu_watts
     listed = scenario.comparison(
@@ -149,7 +150,7 @@ def compare_over_seeds(
     reference = listed["reference"]
     variants = listed["variants"]
     beside: dict[str, object] = {**settings, **listed["settings"]}
-    with_all = load_scenario(loaded.path, beside)
+    with_all = read_scenario_file(loaded.path, beside)
     built, found = play_variants(
         play_seed,
         with_all,

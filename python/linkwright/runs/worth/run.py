@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright import Scenario, System, __version__
+from linkwright import System, __version__
+from linkwright.scenario import Scenario
 from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.heat import PackageHeat, maps_of

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import geometric_mean
 
-from linkwright import NeuralNetwork, System
+from linkwright import System
+from linkwright.training import NeuralNetwork
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.allocations import MACHINES, unique

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from linkwright import NeuralNetwork, System
+from linkwright import System
+from linkwright.training import NeuralNetwork
 from linkwright.recipes import LIBRARY, Recipe
 from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.blink.measure import BASELINES, Progress

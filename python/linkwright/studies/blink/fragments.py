@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from linkwright import SimulationResult, System, generate_jobs, simulate
+from linkwright import System
+from linkwright.scenario import SimulationResult, generate_jobs, play_jobs
 from linkwright.names import ServerChoiceName
 from linkwright.studies.blink.allocations import MACHINES
 from linkwright.studies.blink.measure import OF_ITS_TIME, Progress, timed
@@ -30,7 +31,7 @@ def day_of_jobs(choice: ServerChoiceName, count: int) -> tuple[System, Simulatio
     """Plays jobs of up to eight GPUs on servers of as many, which take the lowest free ids."""
     system = System(MACHINE, SERVERS, network="fat-tree")
     jobs = generate_jobs(SEED, count, LARGEST, mean_interarrival=INTERARRIVAL)
-    result = simulate(
+    result = play_jobs(
         system,
         jobs,
         "baseline",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import geometric_mean
 
-from linkwright import Schedule, System, algorithm_names, plan
+from linkwright import System, plan
+from linkwright.collectives import Schedule, algorithm_names
 from linkwright.names import AlgorithmName, CollectiveName, LinksName
 
 __all__ = [

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from linkwright import System, bus_factor
+from linkwright import System
+from linkwright.collectives import bus_factor
 from linkwright.names import AlgorithmName, CollectiveName
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.charts import speedup_by_allocation

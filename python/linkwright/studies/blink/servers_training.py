@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from linkwright import NeuralNetwork, System
+from linkwright import System
+from linkwright.training import NeuralNetwork
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.end_to_end import Step

@@ -8,7 +8,8 @@ from statistics import fmean
 
 import pyarrow
 
-from linkwright import System, workloads
+from linkwright import System
+from linkwright.scenario import workloads
 from linkwright.names import AlgorithmName
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.measure import (

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow
 
-from linkwright import Job, System, expect, workloads
+from linkwright import System, expect
+from linkwright.scenario import Job, workloads
 from linkwright.studies.mapa.charts import LinkPoint, bandwidth_by_size
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import Reading, as_read, networks

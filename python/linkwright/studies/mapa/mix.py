@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from linkwright import Job, SimulationResult, System, generate_jobs, simulate
+from linkwright import System
+from linkwright.scenario import Job, SimulationResult, generate_jobs, play_jobs
 from linkwright.names import PolicyName
 from linkwright.studies.mapa.readings import LARGEST, Reading, as_read, jobs_of, networks
 from linkwright.summaries.policies import job_rows
@@ -93,7 +94,7 @@ def played(
     model: Model = "published",
 ) -> SimulationResult:
     """Jobs in a reading under a policy that ranks by a model."""
-    return simulate(
+    return play_jobs(
         machine,
         jobs,
         policy,

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from linkwright import System, generate_jobs
+from linkwright import System
+from linkwright.scenario import generate_jobs
 from linkwright.names import PatternName
 from linkwright.quartiles import Quartiles
 from linkwright.studies.mapa.mix import POLICIES, Progress, played

@@ -14,7 +14,8 @@ from typing import Any, Literal, cast
 
 import pyarrow
 
-from linkwright import Job, generate_jobs, published_effective_bandwidth, workload_names, workloads
+from linkwright.allocation import published_effective_bandwidth
+from linkwright.scenario import Job, generate_jobs, workload_names, workloads
 from linkwright.names import DisciplineName, PatternName, RunTimeName, WorkloadName
 from linkwright.studies.mapa.published import published
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
-from linkwright import Allocator, Pattern, System, published_effective_bandwidth
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import published_effective_bandwidth
 from linkwright.studies.mapa.charts import ModelPoint, predicted_against_model
 from linkwright.studies.mapa.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linkwright import Allocator, Job, Pattern, System, profile_sensitivity, workload_names
-from linkwright.recipes import LIBRARY, Recipe, load_network
+from linkwright import Allocator, Pattern, System
+from linkwright.allocation import profile_sensitivity
+from linkwright.scenario import Job, workload_names
+from linkwright.recipes import LIBRARY, Recipe, read_network
 from linkwright.runs.training.play import play_step
 from linkwright.sensitivity import ends_of
 from linkwright.studies.mapa.published import published
@@ -107,7 +109,7 @@ def _played_table(machine: System, bound: float) -> StudyTable:
     )
     rows: list[tuple[Cell, ...]] = []
     for name, layers in LAYERS.items():
-        network, _ = load_network(layers)
+        network, _ = read_network(layers)
         excess = []
         for samples in SAMPLES:
             recipe = Recipe(network, batch=samples * PLAYED_SIZE)

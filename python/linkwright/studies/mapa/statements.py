@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linkwright import published_effective_bandwidth
+from linkwright.allocation import published_effective_bandwidth
 from linkwright.quartiles import Quartiles
 from linkwright.studies.mapa.mix import Model
 from linkwright.studies.mapa.published import published

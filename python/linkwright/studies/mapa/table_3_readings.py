@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from linkwright import SimulationResult, System
+from linkwright import System
+from linkwright.scenario import SimulationResult
 from linkwright.names import PolicyName
 from linkwright.studies.mapa.mix import POLICIES, Progress, played
 from linkwright.studies.mapa.published import published

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from statistics import correlation, fmean
 
-from linkwright import Allocator, Job, Pattern, System, expect
+from linkwright import Allocator, Pattern, System, expect
+from linkwright.scenario import Job
 from linkwright.names import WorkloadName
 from linkwright.studies.mapa.mix import Run
 from linkwright.studies.mapa.published import published

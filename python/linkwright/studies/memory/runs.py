@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from linkwright import GpuModel, GpuRun, GpuSystem, gpu_model, names
+from linkwright import GpuSystem, names
+from linkwright.gpu import GpuModel, GpuRun
 from linkwright.studies.memory.measured import Result, Run
 from linkwright.studies.memory.settings import SHAPES, SWITCHES, Setting
-from linkwright.sweeps import Sweep, Workers, run_sweep
+from linkwright.sweeps import Sweep, Workers, play_sweep
 
 __all__ = ["Performed", "Progress", "measure", "model_with", "perform"]
 
@@ -53,7 +54,7 @@ def perform(
         {name: value for name, value in asdict(each).items() if name != "part"} for each in settings
     ]
     sweep = Sweep(measure, parameters)
-    done = run_sweep(
+    done = play_sweep(
         sweep, workers, checkpoint=checkpoint, progress=progress, what="kernels inside GPUs"
     )
     results = [Result(**each) for each in done.results]
@@ -127,7 +128,7 @@ def model_with(switches: str) -> GpuModel:
         switches: Those that are on, with spaces between; one of `SHAPES` is the wiring, with
             `narrow` links between its switches.
     """
-    text = gpu_model("r9-nano").to_toml()
+    text = GpuModel.find("r9-nano").to_toml()
     on = switches.split()
     there = (*SWITCHES, *SHAPES, "narrow")
     unknown = [each for each in on if each not in there]
@@ -150,7 +151,7 @@ def model_with(switches: str) -> GpuModel:
         # Two links take what the switch does where no wiring is said.
         text += f'\n[hierarchy.wiring]\nshape = "{shape}"\nlink = 70\n'
         text += 'bandwidth = "8 GB/s"\n' if "narrow" in on else ""
-    return GpuModel.from_toml(text)
+    return GpuModel.from_text(text)
 
 
 def _switched(text: str, on: str, off: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from linkwright import choice_names, gpu_benchmarks
+from linkwright.gpu import gpu_benchmarks
+from linkwright.scenario import choice_names
 from linkwright.studies.memory.published import published
 
 __all__ = [

@@ -9,7 +9,9 @@ from typing import cast
 
 import pyarrow
 
-from linkwright import ClusterJob, Program, System, applications, random_mixes
+from linkwright import System
+from linkwright.network import ClusterJob, Program, applications
+from linkwright.scenario import random_mixes
 from linkwright.names import ApplicationName
 from linkwright.studies.network.published import published
 from linkwright.studies.network.settings import Setting, cluster
@@ -70,7 +72,7 @@ def _repeats() -> dict[tuple[str, int], int]:
     repeats = {}
     for application in APPLICATIONS:
         for ranks in ranks_of_jobs():
-            alone = system.replay([cluster_job(MixJob(application, ranks, 1))]).makespan
+            alone = system.play([cluster_job(MixJob(application, ranks, 1))]).makespan
             repeats[application, ranks] = max(round(SPAN / alone), 1)
     return repeats
 
@@ -103,7 +105,7 @@ def uses_the_network(application: str, ranks: int, gpus_per_node: int) -> bool:
         ranks: How many processes it has.
         gpus_per_node: How many of them share a node.
     """
-    run = _fat_tree(gpus_per_node).replay(
+    run = _fat_tree(gpus_per_node).play(
         [cluster_job(MixJob(application, ranks, 1))], mapping="linear"
     )
     return any(pyarrow.table(run.links())["data"].to_pylist())

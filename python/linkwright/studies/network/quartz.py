@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwright import Fabric
+from linkwright.network import Fabric
 from linkwright.studies.network.published import published
 from linkwright.studies.network.quartz_findings import findings, names
 from linkwright.studies.network.quartz_measured import QuartzMeasured, QuartzTime

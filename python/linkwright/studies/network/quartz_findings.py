@@ -96,7 +96,7 @@ def in_pods(name: str, kind: Kind) -> InPods:
         cluster_job(MixJob(*kind, 1), scaled=False, nodes=range(pod * ranks, (pod + 1) * ranks))
         for pod in range(pods)
     ]
-    run = tree(name).replay(jobs)
+    run = tree(name).play(jobs)
     levels = ("leaf to aggregate", "aggregate to leaf")
     loads = [row["data"] for row in run.links() if row["level"] in levels and row["data"]]
     times = [seconds * 1e3 for seconds in run.times]

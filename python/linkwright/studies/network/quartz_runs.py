@@ -11,11 +11,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from linkwright import System, random_mixes
+from linkwright import System
+from linkwright.scenario import random_mixes
 from linkwright.studies.network.jobs import SEED, MixJob, cluster_job
 from linkwright.studies.network.published import published
 from linkwright.studies.network.quartz_measured import QuartzTime
-from linkwright.sweeps import Sweep, SweepResult, Workers, run_sweep
+from linkwright.sweeps import Sweep, SweepResult, Workers, play_sweep
 
 __all__ = [
     "PLACES",
@@ -86,7 +87,7 @@ def tree(name: str) -> System:
 def iterations_of(application: str, ranks: int) -> int:
     """How often the main loop runs in about the span, alone on Quartz; once at least."""
     once = cluster_job(MixJob(application, ranks, 1), scaled=False)
-    return max(round(SPAN / tree("quartz").replay([once]).makespan), 1)
+    return max(round(SPAN / tree("quartz").play([once]).makespan), 1)
 
 
 def perform_quartz(
@@ -113,7 +114,7 @@ def perform_quartz(
         for (name, placement), mix in keys
         for only in (None, *range(len(mixes[mix])))
     ]
-    done = run_sweep(
+    done = play_sweep(
         Sweep(replay_on_tree, runs, SEED),
         workers,
         checkpoint=checkpoint,
@@ -151,4 +152,4 @@ def replay_on_tree(
         job = MixJob(**fields_of_job)
         placed.append(cluster_job(job, scaled=False, nodes=nodes[first : first + job.ranks]))
         first += job.ranks
-    return system.replay(placed if only is None else [placed[only]]).times
+    return system.play(placed if only is None else [placed[only]]).times

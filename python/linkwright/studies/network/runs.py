@@ -27,7 +27,7 @@ from linkwright.studies.network.settings import (
     nic_settings,
     requirement_settings,
 )
-from linkwright.sweeps import Sweep, Workers, run_sweep
+from linkwright.sweeps import Sweep, Workers, play_sweep
 
 __all__ = [
     "Performed",
@@ -197,7 +197,7 @@ def perform(
         for run in runs
     ]
     sweep = Sweep(replay_mix, parameters, SEED)
-    done = run_sweep(
+    done = play_sweep(
         sweep, workers, checkpoint=checkpoint, progress=progress, what="mixes on networks"
     )
     times = [
@@ -232,4 +232,4 @@ def replay_mix(
     system = cluster(Setting(**setting))
     placed = LINEAR if placement is None else Placement(**placement)
     programs = [cluster_job(MixJob(**job)) for job in jobs]
-    return system.replay(programs, mapping=placed.mapping, seed=placed.seed).times
+    return system.play(programs, mapping=placed.mapping, seed=placed.seed).times

@@ -24,7 +24,7 @@ SCALINGS = {"before_scaling": False, "after_scaling": True}
 def communicating(application: str, *, scaled: bool) -> float:
     """The share of its time in which an application alone waits for communication, 0 to 1."""
     job = cluster_job(MixJob(application, SMALLEST, ITERATIONS), scaled=scaled)
-    [row] = pyarrow.table(cluster(Setting("fat-tree")).replay([job]).jobs()).to_pylist()
+    [row] = pyarrow.table(cluster(Setting("fat-tree")).play([job]).jobs()).to_pylist()
     exposed, computing = row["exposed_communication"], row["computing"]
     return float(exposed / (exposed + computing))
 

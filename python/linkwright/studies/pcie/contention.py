@@ -17,7 +17,8 @@ from statistics import fmean
 
 import pyarrow
 
-from linkwright import ClusterJob, Program, System, train
+from linkwright import System, train
+from linkwright.network import ClusterJob, Program
 from linkwright.names import FidelityName
 from linkwright.studies.pcie.layouts import HEADER, ON_DIE, PAYLOAD
 from linkwright.studies.pcie.published import published
@@ -175,7 +176,7 @@ def tasks_of(
     copied, computing = _resnet(batch)
     computing /= speed
     job = ClusterJob(_program(copied, computing), iterations=STEPS, mapping=[0])
-    iteration = on.replay([job], fidelity="flow").makespan / STEPS
+    iteration = on.play([job], fidelity="flow").makespan / STEPS
     resnet = Trained(copied, computing, iteration)
     rate = copied / (iteration - computing)
     other = iteration * length
@@ -241,7 +242,7 @@ def slowdown(
         tasks[kind].job(gpu, start, window)
         for gpu, (kind, start) in enumerate(zip(kinds, starts, strict=True))
     ]
-    run = on.replay(jobs, fidelity=fidelity, timeline=SPANS)
+    run = on.play(jobs, fidelity=fidelity, timeline=SPANS)
     ends: dict[int, list[float]] = defaultdict(list)
     for row in pyarrow.table(run.computation()).to_pylist():
         ends[row["job"]].append(row["end"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow
 
-from linkwright import ClusterJob, Program, ProgramBuilder
+from linkwright.network import ClusterJob, Program, ProgramBuilder
 from linkwright.studies.pcie.layouts import POLICIES, Layout, system
 from linkwright.studies.tables import Cell, Section, StudyTable
 
@@ -74,7 +74,7 @@ def last_copies(case: Case, policy: str) -> tuple[float, float]:
 
 def _played(policy: str, *jobs: ClusterJob) -> tuple[float, ...]:
     on = system(Layout(root=False, gpus=1, split=False, copied=COPIED), policy)
-    table = pyarrow.table(on.replay(list(jobs), timeline=1 << 12).copies()).to_pylist()
+    table = pyarrow.table(on.play(list(jobs), timeline=1 << 12).copies()).to_pylist()
     ends = [max(row["end"] for row in table if row["job"] == job) for job in range(len(jobs))]
     return tuple(end * 1e3 for end in ends)
 

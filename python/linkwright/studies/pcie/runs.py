@@ -9,7 +9,8 @@ from itertools import combinations
 
 import pyarrow
 
-from linkwright import ClusterJob, ClusterRun, Program, System
+from linkwright import System
+from linkwright.network import ClusterJob, ClusterRun, Program
 from linkwright.studies.pcie.kernels import Kernels, preset, size_of
 from linkwright.studies.pcie.layouts import POLICIES, Layout, system
 from linkwright.studies.pcie.published import published
@@ -136,7 +137,7 @@ def alone(layout: Layout, name: str, kernel: float) -> Alone:
         name: Its abbreviation.
         kernel: Microseconds that it computes.
     """
-    run = system(layout, "round-robin").replay([_job(name, kernel, [0], 8)], timeline=SPANS)
+    run = system(layout, "round-robin").play([_job(name, kernel, [0], 8)], timeline=SPANS)
     copies = pyarrow.table(run.copies())
     [first, *_] = [end - start for start, end in _spans(copies)]
     return Alone(name, size_of(name), kernel, run.makespan / 8, first, layout.rate)
@@ -203,7 +204,7 @@ def _play(
         _job(each.name, each.kernel, gpus, math.ceil(window / each.iteration) + 2)
         for each, gpus in zip(both, layout.mappings, strict=True)
     ]
-    run = on.replay(jobs, timeline=SPANS)
+    run = on.play(jobs, timeline=SPANS)
     return _task(run, 0, both[0], layout, window), _task(run, 1, both[1], layout, window)
 
 

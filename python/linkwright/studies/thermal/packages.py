@@ -8,7 +8,7 @@ from copy import deepcopy
 from importlib.resources import files
 from typing import Any
 
-from linkwright import Floorplan
+from linkwright.gpu import Floorplan
 
 __all__ = ["BESIDE", "HOTSPOT", "Changes", "changed", "the_package"]
 
@@ -65,7 +65,7 @@ def changed(changes: Changes) -> Floorplan:
             plan.setdefault(table, {})[key] = values
         else:
             plan[name] = values
-    return Floorplan.from_toml(_toml(plan), "package.toml")
+    return Floorplan.from_text(_toml(plan), "package.toml")
 
 
 def _toml(plan: Mapping[str, Any]) -> str:

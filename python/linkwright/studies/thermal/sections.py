@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from linkwright import Floorplan, SimulationError, ThermalMap
+from linkwright.errors import SimulationError
+from linkwright.gpu import Floorplan, ThermalMap
 from linkwright.runs.thermal.charts import temperature_map
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.thermal.packages import BESIDE, HOTSPOT, Changes, changed

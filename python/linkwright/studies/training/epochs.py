@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from statistics import median
 
-from linkwright import training_terms
+from linkwright.network_training import training_terms
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK, half

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from linkwright import TrainingStep
+from linkwright.training import TrainingStep
 from linkwright.errors import OutOfMemoryError
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linkwright import ClusterRun
+from linkwright.network import ClusterRun
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.training.constants import Constants

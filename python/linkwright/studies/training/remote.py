@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from linkwright import GpuSystem, gpu_model
+from linkwright import GpuSystem
+from linkwright.gpu import GpuModel
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.published import published, rows
 from linkwright.studies.training.tiles import PLAYED, tiled_time
@@ -57,7 +58,7 @@ def _stored() -> list[tuple[Cell, ...]]:
 
 def _tiled(played: tuple[tuple[int, int, int], ...]) -> StudyTable:
     """Plays the product with larger tiles, near and from afar."""
-    peak = gpu_model("r9-nano").vector_peak["fp32"] * 1e12
+    peak = GpuModel.find("r9-nano").vector_peak["fp32"] * 1e12
     table: list[tuple[Cell, ...]] = []
     for edge, tile, depth in played:
         near, _ = tiled_time(edge, tile, depth, ())

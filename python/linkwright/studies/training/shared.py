@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from statistics import mean
 
-from linkwright import NeuralNetwork, training_terms
+from linkwright.training import NeuralNetwork, training_terms
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.tables import Cell, Section, StudyTable

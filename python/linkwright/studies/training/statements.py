@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from linkwright import training_terms
+from linkwright.network_training import training_terms
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training import shared, volta
 from linkwright.studies.training.constants import constants

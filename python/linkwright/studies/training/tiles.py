@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from linkwright import GpuKernel, GpuSystem
+from linkwright import GpuSystem
+from linkwright.gpu import GpuKernel
 
 __all__ = ["PLAYED", "tiled", "tiled_time"]
 

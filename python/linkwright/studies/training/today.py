@@ -10,7 +10,8 @@ from importlib.resources import files
 from statistics import median
 from typing import cast
 
-from linkwright import NeuralNetwork, System, TrainingStep, training_terms
+from linkwright import System
+from linkwright.training import NeuralNetwork, TrainingStep, training_terms
 from linkwright.errors import OutOfMemoryError
 from linkwright.names import OptimizerName, PrecisionName
 from linkwright.studies.tables import Cell, Section, StudyTable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from linkwright import GpuSystem, NeuralNetwork, System
+from linkwright import GpuSystem, System
+from linkwright.training import NeuralNetwork
 from linkwright.errors import OutOfMemoryError
 from linkwright.recipes import SHARED, SHARED_MEMORY, Recipe
 from linkwright.runs.training.play import Played, play_step

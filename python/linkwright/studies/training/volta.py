@@ -6,7 +6,7 @@ from functools import cache
 from statistics import median
 from typing import Any
 
-from linkwright import training_terms
+from linkwright.network_training import training_terms
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.tables import Cell, Section, StudyTable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from linkwright import NeuralNetwork, System
+from linkwright import System
+from linkwright.training import NeuralNetwork
 from linkwright.studies.training.numbering import preset_gpus
 
 __all__ = ["PRESETS", "WORKLOADS", "Workload", "gpus_of", "loaded", "machine"]

@@ -7,7 +7,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from linkwright import Fabric, KernelTrace, NeuralNetwork, System
+from linkwright import System
+from linkwright.network import Fabric
+from linkwright.training import KernelTrace, NeuralNetwork
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -25,17 +27,17 @@ from linkwright.hardware import bill_of, read_prices
 from linkwright.kernel_traces import (
     MeasuredKernels,
     is_trace,
-    load_trace,
+    read_kernel_trace,
     name_of,
     trace_or_path,
 )
-from linkwright.recipes import LIBRARY, SHARED, SHARED_MEMORY, Recipe, load_network
+from linkwright.recipes import LIBRARY, SHARED, SHARED_MEMORY, Recipe, read_network
 from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
 from linkwright.summaries.energy import energy_of
 from linkwright.summaries.steps import Scaled
-from linkwright.systems import load_system, network_of, server_of, with_gpus
+from linkwright.systems import read_system, network_of, server_of, with_gpus
 
 __all__ = ["train"]
 
@@ -104,7 +106,7 @@ def train(
         network: One of `neural_networks`, one's own file (TOML), or a `NeuralNetwork`.
         machine: A preset's name, a machine's file, or a `System`.
         servers: How many of the machine there are; as many as `gpus` needs where absent.
-        fabric: What joins the servers, as `network` of `load_system`; a fat-tree where absent.
+        fabric: What joins the servers, as `network` of `read_system`; a fat-tree where absent.
         gpus: How many, from the lowest ids, or which; all where absent.
         batch: Samples of a step, over all GPUs.
         communication: How data moves, or several ways that are compared: `nccl`, a planner of
@@ -160,12 +162,12 @@ def train(
     own: str | None = None
     what = network
     if not isinstance(network, NeuralNetwork):
-        network, own = load_network(network)
+        network, own = read_network(network)
     if size is not None or tokens is not None:
         network = network.with_input(size=size, tokens=tokens)
     if not isinstance(machine, System) or servers is not None or fabric is not None:
         wanted = gpus if isinstance(gpus, int) else None
-        machine = load_system(machine, servers, network=fabric, gpus=wanted)
+        machine = read_system(machine, servers, network=fabric, gpus=wanted)
     system, changes = with_gpus(
         machine,
         gpu=gpu,
@@ -244,7 +246,7 @@ def _traced(measured: KernelTrace | PathOrName | None, system: System) -> Measur
         return None
     if not is_trace(measured):
         return None
-    return MeasuredKernels(load_trace(measured), name_of(measured), system=system)
+    return MeasuredKernels(read_kernel_trace(measured), name_of(measured), system=system)
 
 
 def _samples(
