@@ -57,6 +57,7 @@ def built(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     """Builds two small pages, one with the text, with this project's own settings."""
     settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     settings |= {"nav": ["index.md", "page.md"], "plugins": [], "theme": "mkdocs", "extra_css": []}
+    settings["hooks"] = []
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs" / "index.md").write_text(f"# Home\n\n{text}\n", encoding="utf-8")

@@ -72,7 +72,7 @@ def test_statements_are_told_apart_and_each_was_checked(runs: list[Run]) -> None
     assert {row[5] for row in rows} == {"yes", "no"}
     # Whatever parts is explained.
     parted = [row[1] for row in rows if "no" in (row[5], row[7])]
-    text = statements(Measured(runs)).text[-1]
+    text = "\n".join(statements(Measured(runs)).reasons)
     assert [says for says in parted if str(says) not in text] == []
 
 

@@ -11,10 +11,19 @@ from typing import Any
 import linkwright
 from linkwright.page import embed, render
 from linkwright.plot import save_chart
-from linkwright.studies.tables import Section, StudyTable, section_markdown
+from linkwright.studies.openings import OPENINGS
+from linkwright.studies.tables import (
+    Section,
+    StudyTable,
+    figure_markdown,
+    folded,
+    section_markdown,
+)
 from linkwright.writing import replace_file
 
-__all__ = ["Study", "TimedStudy"]
+__all__ = ["INTRODUCTION", "Study", "TimedStudy"]
+
+INTRODUCTION = "What was compared, and how"
 
 
 @dataclass(frozen=True)
@@ -75,14 +84,26 @@ class Study:
         }
 
     def to_markdown(self, figures: str = "figures") -> str:
-        """Writes the study as a page.
+        """Writes the study as a page: a question, one picture and one table, and then all sections.
 
         Args:
             figures: The folder of the figures, as seen from the page.
         """
-        parts = [f"# {self.title}", *self.introduction]
+        parts = [f"# {self.title}", *self._opening(figures)]
+        parts.append(folded(INTRODUCTION, *self.introduction))
         parts += [section_markdown(section, figures) for section in self.sections]
         return "\n\n".join(parts) + "\n"
+
+    def _opening(self, figures: str) -> list[str]:
+        """The question, and its picture and table where their sections were made."""
+        opening = OPENINGS[self.name]
+        drawn = any(opening.figure in section.figures for section in self.sections)
+        table = opening.of(self.tables)
+        return [
+            f"**{opening.question}**",
+            *([figure_markdown(opening.figure, figures)] if drawn else ()),
+            *((opening.reads, table.to_markdown()) if table is not None else ()),
+        ]
 
     def figure_sections(self) -> Sequence[Section]:
         """The sections whose charts are written."""
@@ -107,6 +128,7 @@ class Study:
             "study.html.j2",
             embed(charts),
             title=self.title,
+            question=OPENINGS[self.name].question,
             introduction=self.introduction,
             sections=self.sections,
         )

@@ -8,9 +8,13 @@ from typing import Any
 
 import altair as alt
 
-__all__ = ["Cell", "Section", "StudyTable", "section_markdown"]
+__all__ = ["Cell", "Section", "StudyTable", "figure_markdown", "folded", "section_markdown"]
 
 Cell = str | int | float | None
+
+# A note of more words is folded away.
+SHORT_NOTE = 40
+NOTE = "Why, and what was assumed"
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,18 @@ class StudyTable:
         }
 
     def to_markdown(self) -> str:
-        """Writes the table in Markdown, with its title above and its note below."""
+        """Writes the table in Markdown, with its title above and its note below, folded if it is long."""
         rule = ["---:" if self.is_number(column) else "---" for column in range(len(self.columns))]
         lines = [self.columns, rule, *self.printed()]
         table = "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
-        return "\n\n".join(part for part in (f"**{self.title}**", table, self.note) if part)
+        title = f"**{self.title}**" if self.title else ""
+        note = folded(NOTE, self.note) if self.has_long_note else self.note
+        return "\n\n".join(part for part in (title, table, note) if part)
+
+    @property
+    def has_long_note(self) -> bool:
+        """Whether the note stands behind a heading that folds."""
+        return len(self.note.split()) > SHORT_NOTE
 
 
 def _printed(cell: Cell, form: str) -> str:
@@ -85,20 +96,33 @@ class Section:
         text: Paragraphs.
         tables: Its tables.
         figures: Its charts by the name of their files, without suffix.
+        reasons: Paragraphs on why numbers part, which are folded away.
     """
 
     title: str
     text: Sequence[str]
     tables: Sequence[StudyTable]
     figures: Mapping[str, alt.TopLevelMixin] = field(default_factory=dict)
+    reasons: Sequence[str] = ()
+
+
+REASONS = "Why published and computed numbers part"
 
 
 def section_markdown(section: Section, figures: str) -> str:
     """The section in Markdown; its figures are linked as SVG in the folder `figures`."""
-    images = [f"![{_alternative(name)}]({figures}/{name}.svg)" for name in section.figures]
+    images = [figure_markdown(name, figures) for name in section.figures]
     tables = [table.to_markdown() for table in section.tables]
-    return "\n\n".join([f"## {section.title}", *section.text, *tables, *images])
+    reasons = [folded(REASONS, *section.reasons)] if section.reasons else []
+    return "\n\n".join([f"## {section.title}", *section.text, *tables, *images, *reasons])
 
 
-def _alternative(name: str) -> str:
-    return name.replace("-", " ")
+def figure_markdown(name: str, figures: str) -> str:
+    """A chart in Markdown, as SVG in the folder `figures`."""
+    return f"![{name.replace('-', ' ')}]({figures}/{name}.svg)"
+
+
+def folded(title: str, *paragraphs: str) -> str:
+    """Paragraphs of Markdown behind a heading that unfolds them, on any page that shows HTML."""
+    head = f'<details markdown="1"><summary>{title}</summary>'
+    return "\n\n".join([head, *paragraphs, "</details>"])

@@ -24,18 +24,18 @@ from linkwright.studies.study import Study
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
 
-TITLE = "Blink reproduced"
+TITLE = "Trees in place of rings"
 INTRODUCTION = (
     "Blink (Wang et al., MLSys'20) packs spanning trees into the links that a job was given, "
-    "where NCCL makes rings, and reports how much faster that is. This study plans the same "
-    "collectives on Linkwright's model of the same machines, times every schedule on the model's "
-    "links, and puts each published number beside the reproduced one.",
+    "where NCCL makes rings. It reports how much faster that is. This study plans the same "
+    "collectives on Linkwright's model of the same machines and times every schedule on the "
+    "model's links. It puts each published number beside the reproduced one.",
     "Every comparison names its NCCL. `nccl-classic` is NCCL 2.3 and 2.4, which Blink was "
     "measured against: where no ring of NVLinks exists, it sends everything over PCIe. "
     "`nccl-ring` and `nccl-tree` are the search of NCCL 2.18, which relays through another GPU of "
     "the job instead. **Against NCCL 2.18 the win in broadcast mostly disappears.**",
-    "Ours are times of a model, not of a machine. What the paper measured is known by its "
-    "summaries, maximum and geometric mean; its figures have no table behind them.",
+    "Ours are times of a model, not of a machine. The paper gives summaries of "
+    "its measurements, maximum and geometric mean; its figures have no table behind them.",
 )
 
 

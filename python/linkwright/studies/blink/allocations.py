@@ -30,8 +30,9 @@ def allocations() -> Section:
     return Section(
         title="Unique allocations",
         text=[
-            "A job of three to eight GPUs can get many sets of them, most alike: two are one "
-            "class if the same NVLinks, counted, join them under some numbering. Counted are "
+            "A job of three to eight GPUs can get many sets of them, most alike. Two "
+            "are one class if the same NVLinks, counted, join them under some numbering. Counted "
+            "are "
             "the sets that NVLink joins.",
         ],
         tables=[
@@ -40,7 +41,7 @@ def allocations() -> Section:
                 columns=("GPUs", *MACHINES),
                 rows=tuple(rows),
                 note=(
-                    "Both counts come out. All NVLinks of a DGX-1P are single ones; those of a "
+                    "Both counts come out. All NVLinks of a DGX-1P are single ones. Those of a "
                     "DGX-1V are single or double, so that it has more classes on the same pairs."
                 ),
             )

@@ -55,7 +55,7 @@ def epochs(*, quick: bool = False, progress: Progress | None = None) -> Section:
         text=[
             f"A step as `linkwright train` plays it, with {BATCH} pictures on each GPU and "
             "32-bit numbers: layers are computed, and gradients are reduced in buckets while "
-            "others are computed. An epoch is so many equal steps. GPUs are the first by their "
+            "others are computed. An epoch is a number of equal steps. GPUs are the first by their "
             "ids. The paper's shares are pictures without numbers, and its batches are not said. "
             "Others measured steps on one GPU of a DGX-1P: TensorFlow's benchmarks of 2017 trained "
             "four networks. Two terms of fast convolutions are fitted on these four rows. The rows "

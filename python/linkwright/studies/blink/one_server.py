@@ -177,8 +177,8 @@ def _note(
     ]
     if collective == "all-reduce":
         sentences.append(
-            "The model charges nothing for adding numbers up, so that an all-reduce over trees "
-            "is as fast as a broadcast; on real GPUs it is not."
+            "The model charges nothing for adding numbers up, so an all-reduce over trees "
+            "is as fast as a broadcast. On real GPUs it is not."
         )
     for algorithm in contestants:
         gained = [each.speedup(algorithm, RECENT) for each in found]

@@ -22,7 +22,7 @@ NOTES = {
     "dgx1-v100": (
         "57.85 is the value of the best ring of three GPUs, (2, 1, 0); the medians here lie a "
         "step below it, at (4, 0, 1), the best ring of five, with 53.51. No ring that greedy "
-        "chooses has a value near 12.33 (10.44 and 17.86 are next to it): the published quartile "
+        "chooses has a value near 12.33 (10.44 and 17.86 are next to it). The published quartile "
         "is the regression's value of no link at all, so that one-GPU jobs were very likely "
         "counted in. With them it comes out to the digit with those seeds where enough other "
         "jobs lie below it."
@@ -41,12 +41,12 @@ NOTES = {
 SPACED_NOTES = {
     "torus2d-16": (
         "On a machine with room to choose, greedy improves the 75th percentile as the paper "
-        "says; what it says of preserve's tail still does not come out."
+        "says. Its sentence on preserve's tail still does not come out."
     ),
     "cubemesh-16": (
         "On a machine with room to choose, the paper's main claim comes out by the sound model "
         "with every second seed or more: half of preserve's jobs are about as fast as the fastest "
-        "of baseline and topology-aware, or faster. What it says of the minimum does not."
+        "of baseline and topology-aware, or faster. Its sentence on the minimum does not."
     ),
 }
 

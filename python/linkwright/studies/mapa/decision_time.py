@@ -32,7 +32,7 @@ def decision_time(repeats: int, progress: Progress | None = None) -> Section:
         title="Fig. 19: time of a decision",
         text=[
             f"One decision of `preserve` for a sensitive job on an idle machine, which is the "
-            f"worst case; the minimum of {repeats}, on the computer that ran the study.",
+            f"worst case. The minimum of {repeats}, on the computer that ran the study.",
         ],
         tables=[_time_table(points), _comparison_table(points)],
         figures={"decision-time": decision_times(points)},
@@ -80,7 +80,7 @@ def _comparison_table(points: list[DecisionTime]) -> StudyTable:
         note=(
             f"{typical} of {len(points)} decisions take at most "
             f"{entry['typical_at_most'] * 1e3:.0f} ms. Rings on machines of up to 16 GPUs are "
-            "looked up in tables that are made once per machine; the time to make them is not in "
+            "looked up in tables that are made once per machine. The time to make them is not in "
             "these numbers. The other programs' times were measured by others on machines that "
             "they do not state."
         ),

@@ -121,8 +121,8 @@ def _statement_table(by_seed: Sequence[dict[int, list[float]]]) -> StudyTable:
         ),
         note=(
             "The model fragments the machine less than the paper's was. Three GPUs have one of "
-            "seven qualities, between 100 % (125 GB/s) and 39 % (49 GB/s), so that a quartile "
-            "jumps: the upper one is 80 %, as published, with about every second seed, and the "
+            "seven qualities, between 100 % (125 GB/s) and 39 % (49 GB/s), so a quartile "
+            "jumps. The upper one is 80 %, as published, with about every second seed, and the "
             "lower one mostly a step or two above. Which jobs end when decides what is fragmented; "
             "the paper's run times were measured, and its list is unpublished."
         ),

@@ -134,8 +134,9 @@ def speedup_by_link(chosen: Reading) -> Section:
             "Two GPUs on each class of links, at the bus bandwidths of large all-reduces above. "
             + (
                 "This reading's computing times are calibrated such that VGG-16 has the published "
-                "slope at MAPA's own bandwidths of two GPUs, by one factor for all networks: the "
-                "row of VGG-16 is no check. Insensitive networks are taken to be flat."
+                "slope at MAPA's own bandwidths of two GPUs, by one factor for all "
+                "networks. The row of VGG-16 is no check. Insensitive networks are taken to be "
+                "flat."
                 if chosen.by_slope
                 else "Computing times are calibrated on seconds, not on this figure."
             ),
@@ -186,8 +187,8 @@ def data_of_networks() -> Section:
         title="Fig. 5: sizes and calls",
         text=[
             "Five of the six counts of calls are exactly 10,000 times the layers with parameters, "
-            "and one more: they are read as calls of a run of 10,000 iterations, of which each "
-            "calls once a layer and the run once at its start "
+            "and one more: they are read as calls of a run of 10,000 iterations. Each "
+            "iteration calls once a layer, and the run once at its start "
             "([why](../decisions/0011-iterations.md)). The mean size is all gradients over the "
             "calls of an iteration.",
         ],

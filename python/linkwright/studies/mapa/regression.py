@@ -210,7 +210,7 @@ def _error_table() -> StudyTable:
         note=(
             "A root mean square is never below the mean absolute error. The authors' published "
             "script divides the root of the summed squares by the number of samples and not by "
-            f"its root; times the root of {entry['samples']}, the error is {corrected:.2f} GB/s."
+            f"its root. Times the root of {entry['samples']}, the error is {corrected:.2f} GB/s."
         ),
     )
 

@@ -62,7 +62,7 @@ def _outcome(chosen: Reading) -> str:
     if chosen.by_slope:
         return (
             "Throughput gains in the paper's order, with this seed about as much as published and "
-            "with most others more; the 75th percentile gains more than published, the slowest job "
+            "with most others more. The 75th percentile gains more than published, the slowest job "
             "as much as a class of links or nothing"
         )
     return (
@@ -88,7 +88,7 @@ def speedup_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
         formats=("", "", *(".3f",) * 5, ".2f"),
         note=(
             f"{_outcome(chosen)}; the medians do not come out. The paper does not say which jobs "
-            "its quartiles are over, and its own numbers part: by Section 4.1 the 75th percentile "
+            "its quartiles are over, and its own numbers part. By Section 4.1 the 75th percentile "
             "falls from 540 s to 498 s (1.084) and 505 s (1.069), where the table has 1.124 and "
             "1.014. The fastest jobs of the model have the best links under every policy, hence "
             "1.000."
@@ -176,7 +176,7 @@ def _spread_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
 def _throughput(chosen: Reading) -> str:
     if chosen.by_slope:
         return (
-            "gains more than published in the median; the published gains of topology-aware and "
+            "gains more than published in the median. The published gains of topology-aware and "
             "preserve lie within the range of the seeds, and greedy's just below it"
         )
     return "gains about half of what is published"
@@ -204,8 +204,8 @@ def _seconds_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
         rows=tuple(rows),
         formats=("", "", ".0f", ".0f"),
         note=(
-            "Networks compute as fast as Fig. 2b's slope has it, so that all times are shorter "
-            "than the paper's: what can be compared is by how much policies differ."
+            "Networks compute as fast as Fig. 2b's slope has it, so that all times "
+            "are shorter than the paper's. Only differences between policies can be compared."
             if chosen.by_slope
             else "Seconds are no independent check: the workloads' batch sizes are calibrated to "
             "the paper's times on good links. What the model predicts is how much worse links cost."

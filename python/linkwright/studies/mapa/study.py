@@ -11,13 +11,13 @@ from linkwright.studies.study import TimedStudy
 
 __all__ = ["INTRODUCTION", "TITLE", "MapaStudy"]
 
-TITLE = "MAPA reproduced"
+TITLE = "GPUs whose links suit a job"
 INTRODUCTION = (
     "MAPA (Ranganath et al., SC'21) gives jobs on a shared server the GPUs whose links suit "
     "them, and reports what that gains. This study plays the paper's experiments on Linkwright's "
     "model of the same machines and puts each published number beside the reproduced one.",
-    "What can be compared is limited by what was published. The job lists, the measured run "
-    "times and the measured bandwidths are not; the figures are box plots without a table, so "
+    "The comparison is limited to published numbers. The job lists, the measured run "
+    "times and the measured bandwidths are not. The figures are box plots without a table, so "
     "that the paper's sentences about them are what is checked. How fast networks compute is "
     "calibrated on the one slope that Fig. 2b's sentence prints, or in another reading on the "
     "paper's run times on good links: ratios between policies are results, and seconds are not. "

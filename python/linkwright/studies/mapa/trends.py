@@ -61,7 +61,8 @@ def by_gpus(chosen: Reading) -> Section:
         title="Fig. 6: run time by GPUs and iterations",
         text=[
             "The paper shows VGG-16 for the sensitive networks and GoogLeNet for the insensitive "
-            "ones, and says that more GPUs or iterations change nothing of who feels the links. "
+            "ones, and for both says: more GPUs or iterations do not change which networks feel "
+            "the links. "
             f"Here the best and the worst set of GPUs of an idle `{MACHINE}` by the sound model.",
         ],
         tables=[

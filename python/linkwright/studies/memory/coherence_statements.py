@@ -36,7 +36,7 @@ _WRITES = (
 )
 _QUEUES = (
     "Most of a latency here is waiting for registers and links, which hangs on how much is under "
-    "way at once; the open model's bounds on that are the sources of ours."
+    "way at once. The open model's bounds on that are the sources of ours."
 )
 _RENEWED = (
     "MGCC's leases end while a kernel reads its lines again: an L1 asks anew after every few "
@@ -44,8 +44,8 @@ _RENEWED = (
     "(aes, bfs, conv, fir) pay; those that stream do not."
 )
 _WAITS = (
-    "Here an access waits for the whole of the one before it, each line of which takes its turn; "
-    "wavefronts are few at these sizes, and hide little of it."
+    "Here an access waits for the whole of the one before it, whose lines take their turns. "
+    "Wavefronts are few at these sizes, and hide little of it."
 )
 
 
@@ -161,7 +161,7 @@ COHERENCE_STATEMENTS: tuple[Statement, ...] = (
         _WT["l2_latency"],
         _metric("L2 latency", _through, _back),
         why="An L2 that writes back answers a write at once here, with no fetch and no wait for "
-        "what it evicts; one that writes through waits for memory.",
+        "what it evicts. One that writes through waits for memory.",
     ),
     Statement(
         _AT,

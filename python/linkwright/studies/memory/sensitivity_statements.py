@@ -142,7 +142,7 @@ SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
         "",
         _no_need,
         both=True,
-        why="bfs is bound by memory here: its lists of edges are read line by line.",
+        why="bfs is bound by memory here. Its lists of edges are read line by line.",
     ),
     Statement(
         "section 4.4.1, Fig. 4-6",
@@ -178,7 +178,7 @@ SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
         "",
         _flat,
         both=True,
-        why="atax and bicg have too few groups for more compute units here as there; aes has "
+        why="atax and bicg have too few groups for more compute units here as there. Aes has "
         "enough at its size.",
     ),
     Statement(
@@ -188,8 +188,9 @@ SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
         _mm_above_ideal,
         both=True,
         why="A compute unit holds 16 groups, so that four GPUs run all 1,024 of 1,024 rows at "
-        "once, and all of 2,048 rows still would: what remains is a group's own way through its "
-        "steps. Groups go in step and ask for the same lines, so that two of three accesses to "
+        "once, and all of 2,048 rows still would. There remains a group's own way "
+        "through its steps. Groups go in step and ask for the same lines, so that two of three "
+        "accesses to "
         "second levels wait for a line that is on its way from memory. More GPUs do not shorten "
         "that wait, and bandwidth hardly does (Fig. 4-6).",
     ),

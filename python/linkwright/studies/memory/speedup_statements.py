@@ -129,21 +129,24 @@ _BY_COPIES = "Each line is read, written, copied in and copied out once."
 _REREAD = (
     "A matrix of 4,096 rows is 64 MB, a GPU's second level 2 MB. It serves a third of what misses "
     "L1s under RDMA, where half would make the published ratio, and a quarter under shared memory, "
-    "so that lines come again and again: their bytes alone keep the links for 82 of 118 ms. At "
+    "so lines come again and again. Their bytes alone keep the links for 82 of 118 ms. At "
     "1,024 rows, where second levels read each line once, mm gains tenfold (section 4.4.1, below)."
 )
 _WHY_TRANSACTIONS = {
-    "aes": "Its blocks are read, written and copied once each here, as relu's; tables and keys, "
-    "which scalar caches read, are few lines. What else there goes to DRAM the text does not say.",
+    "aes": "Its blocks are read, written and copied once each here, as relu's. Tables and keys, "
+    "which scalar caches read, are few lines. The text does not say which other data goes to "
+    "DRAM there.",
     "atax": "Nearly all remote accesses miss the second level, too; which share hits hangs on the "
     "size.",
-    "bfs": "The number needs a graph whose reads are nearly all local; which graph was searched "
-    "the text does not say. Pages here are dealt in turn, and three of four reads are remote.",
+    "bfs": "The number needs a graph whose reads are nearly all local. The text does not "
+    "say which graph was searched. Pages here are dealt in turn, and three of four reads are "
+    "remote.",
     "bicg": "As atax.",
-    "conv": "Nine reads of a pixel miss an L1 often enough here that remote accesses are as many "
-    "as those of DRAM; a ratio of 4.91 needs L1s that keep nearly all of them.",
-    "fir": "The output is not copied out: what second levels hold of it at the end never reaches "
-    "DRAM. At this size that is a seventh of it; at a quarter of it more than half, and the ratio "
+    "conv": "Nine reads of a pixel miss an L1 often enough here that there is a remote access "
+    "for each one of DRAM. A ratio of 4.91 needs L1s that keep nearly all of them.",
+    "fir": "The output is not copied out. The part of it that second levels hold at the end "
+    "never reaches DRAM. At this size that is a seventh of it; at a quarter of it more than "
+    "half, and the ratio "
     "would hold.",
     "mm": _REREAD,
     "mt": "A row of 4,096 numbers is as many pages as there are GPUs, and of each row a GPU writes "
@@ -175,7 +178,8 @@ SPEEDUP_STATEMENTS: tuple[Statement, ...] = (
         "",
         _bound,
         why="conv gains by remote lines that it reads again, and Table 3.2 calls it memory-bound, "
-        "too; aes gains by the copies that it no longer needs, most of its time under RDMA. bfs "
+        "too. The benchmark aes gains by the copies that it no longer needs, most of its time "
+        "under RDMA. bfs "
         "and mm read lines again that second levels do not hold at these sizes, under shared "
         "memory too, and the rows of mt meet few banks there (below).",
         size=_sizes,

@@ -130,7 +130,7 @@ def strides(measured: Measured) -> Section | None:
             "A row of 4,096 numbers is 16 KB, four pages, and memory goes over GPUs and over banks "
             "by 4 KB. A quarter of all tiles, which is what a GPU transposes, writes columns of "
             "one page of each row. Under RDMA that page is in the GPU's own memory, and no write "
-            "is remote; under shared memory all its writes cross the links of two of its eight "
+            "is remote. Under shared memory all its writes cross the links of two of its eight "
             "banks, 4 GB/s each. So this footprint is the worst for shared memory and the best "
             "for RDMA; with a few rows less or more, kernels are ahead under shared memory."
         ],
@@ -224,7 +224,7 @@ def transaction_counts(measured: Measured) -> Section:
         title="Table 3.3: transactions under RDMA",
         text=[
             "Lines per 100 million instructions. The dissertation counts the instructions of "
-            "work-items or wavefronts, it does not say which, and its compiler's; ours are those "
+            "work-items or wavefronts, it does not say which, and its compiler's. Ours are those "
             "of wavefronts, so that the ratio of both counts is what can be compared. Its DRAM "
             "counts hold the host's copies: of relu's 8,192 lines of DRAM for kernels at 65,536 "
             "elements the open simulator counts 16,436, 2.67 times the 6,144 remote ones. Second "

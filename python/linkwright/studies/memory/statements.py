@@ -57,7 +57,7 @@ def statements(measured: Measured) -> Section:
     readings = published()["readings"]
     count = {column: sum(row[column] == "yes" for row in rows) for column in (5, 7)}
     judged = {column: sum(row[column] in ("yes", "no") for row in rows) for column in (5, 7)}
-    whys = [f"- *{'; '.join(says)}.* {why}" for why, says in reasons.items()]
+    whys = [f"- *{'; '.join(says)}*. {why}" for why, says in reasons.items()]
     return Section(
         title="The statements",
         text=[
@@ -69,7 +69,6 @@ def statements(measured: Measured) -> Section:
             "whichever is more. Means are of the nine benchmarks. Where no size stands, its "
             "figure's section has it.",
             f"{count[5]} of {judged[5]} that were run hold; as printed {count[7]} of {judged[7]}.",
-            *(["Where they part, and the likely reasons:\n\n" + "\n".join(whys)] if whys else []),
         ],
         tables=[
             StudyTable(
@@ -87,4 +86,5 @@ def statements(measured: Measured) -> Section:
                 rows=tuple(rows),
             )
         ],
+        reasons=["\n".join(whys)] if whys else (),
     )

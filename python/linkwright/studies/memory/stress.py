@@ -98,7 +98,7 @@ def leases(measured: Measured) -> Section:
         title="Fig. 4-11: leases",
         text=[
             "The dissertation calls the pair of its evaluation {RdLease, WrLease} = {5, 10} once "
-            "and {WrLease, RdLease} = {5, 10} elsewhere; its argument is for the second, which is "
+            "and {WrLease, RdLease} = {5, 10} elsewhere. Its argument is for the second, which is "
             "read here. Which other pairs its chart has, its text does not say."
         ],
         tables=[
@@ -178,7 +178,7 @@ def ways(measured: Measured) -> Section:
     return Section(
         title="Table 1.1: ways to reach another's memory",
         text=[
-            "Latency is that of a chain of pointers, each line read once; bandwidth that of "
+            "Latency is that of a chain of pointers, each line read once. Bandwidth that of "
             "copying "
             f"a vector of {size:,} elements by kernels of all GPUs, read and written bytes "
             "together, launch included. One GPU has all lines in its memory; on four, three of "

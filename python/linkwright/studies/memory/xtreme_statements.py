@@ -145,15 +145,15 @@ def _wrong(benchmark: str) -> Statement:
         "",
         check,
         both=True,
-        why="MGCC as printed is not coherent (Coherence, in the concepts); mended it is.",
+        why="MGCC as printed is not coherent (Coherence, in the concepts). Mended it is.",
     )
 
 
 _FIGURES = {"xtreme1": 8, "xtreme2": 9, "xtreme3": 10}
 _STEPS = (
-    "A write ends the leases of what its compute unit has read, 5 after 10 in logical time; how "
-    "many reads are misses by that, and what each costs, hangs on how many wavefronts a compute "
-    "unit has, which the text does not say. Here it is four."
+    "A write ends the leases of what its compute unit has read, 5 after 10 in logical time. The "
+    "number of reads that miss by that, and the cost of each, depend on the wavefronts of a "
+    "compute unit. The text does not say how many. Here it is four."
 )
 _EVICTIONS = (
     "No line with a valid lease is kept before others here: both evict the oldest, so that "
@@ -191,8 +191,8 @@ XTREME_STATEMENTS: tuple[Statement, ...] = (
         "10, 5",
         _best,
         both=True,
-        why="The longer the reads' lease is beside the writes', the fewer copies end: nothing "
-        "here makes a long lease dear, since memory's time moves on at once.",
+        why="The longer the reads' lease is beside the writes', the fewer copies end. "
+        "Nothing here makes a long lease dear, since memory's time moves on at once.",
     ),
     Statement(
         "section 4.4.2, Fig. 4-11",

@@ -129,7 +129,7 @@ BANDWIDTH_STATEMENTS = (
         "The table's values.",
         _table_two,
         "By one step. Subcomm3d of 32 needs less than in the paper because each pair of GPUs in a "
-        "node has a link of its own, so that three messages go at once; AMG of 32 needs less as "
+        "node has a link of its own, so that three messages go at once. AMG of 32 needs less as "
         "more of its traffic stays in a node.",
     ),
     Statement("Table II", "Kripke needs x/8 or less.", _kripke_little),

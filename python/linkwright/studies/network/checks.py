@@ -29,8 +29,8 @@ __all__ = [
 # Why more GPUs per node cost less on the dragonfly than in the paper.
 ONE_LINK = (
     "On the dragonfly one link joins two switches of a group, and no packet goes around it. With "
-    "one GPU per node jobs wait for these links; with more they lie at fewer switches, which makes "
-    "up for much of what they lose at their interfaces."
+    "one GPU per node jobs wait for these links. With more they lie at fewer switches. That "
+    "makes up for much of the loss at their interfaces."
 )
 
 # The paper calls these applications communication-heavy.

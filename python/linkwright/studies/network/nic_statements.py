@@ -279,7 +279,8 @@ NIC_STATEMENTS = (
         "VI.C",
         "AMG, 1 per node: all policies are alike.",
         _of_sizes(1, "amg", _none),
-        "RR gains a little more than what counts as none: on the dragonfly AMG waits for links "
+        "RR gains a little more than the change that counts as none. On the dragonfly AMG waits "
+        "for links "
         "between switches, over which it sends to several at a time.",
     ),
     Statement(

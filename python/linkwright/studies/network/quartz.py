@@ -25,15 +25,16 @@ def quartz(times: Sequence[QuartzTime]) -> Section:
     return Section(
         title="Fig. 3: three mixes on Quartz",
         text=[
-            "Three mixes ran on LLNL's Quartz and were predicted. What cannot be compared: Fig. 3 "
+            "Three mixes ran on LLNL's Quartz and were predicted. These cannot be compared: Fig. 3 "
             "is a chart, without a table, of errors against run times of the machine, which are "
             "not published. So no error of ours can be told, and the text's are only repeated "
             "here. The text gives neither the mixes nor how many processes share a node, how long "
             "jobs run, how computation was scaled from the traced machine to Quartz, or how "
             "packets are routed.",
-            "What can: what such mixes take on the model of that very tree, what sharing it costs, "
+            "These can: the times that such mixes take on the model of that very tree, what "
+            "sharing it costs, "
             "and whether a standard tree would have done. The mixes are the first three of this "
-            "study's that fit the text without AMG and SW4lite; each process has a node, "
+            "study's that fit the text without AMG and SW4lite. Each process has a node, "
             f"computes as on the CPUs of the traces, and repeats its loop for about "
             f"{SPAN * 1e3:g} ms, once at least. Jobs take nodes in their order, as in the text; "
             "or, scattered, by chance. Alone means on the same nodes with nothing else on the "

@@ -37,8 +37,9 @@ def _sharing(measured: QuartzMeasured) -> str:
     computing = max(cost for (name, _), cost in scattered.items() if name in COMPUTING)
     return (
         f"In the order of nodes sharing costs nothing, {linear:.1%} at most on each of the trees: "
-        "jobs have multiples of 32 processes, so that each has leaves of its own, and what leaves "
-        f"a pod finds room. Scattered, {names([most])} takes {scattered[most]:.0%} longer than "
+        "jobs have multiples of 32 processes, so each has leaves of its own. Traffic that "
+        f"leaves a pod finds room. Scattered, {names([most])} takes {scattered[most]:.0%} longer "
+        f"than "
         f"alone, and what computes, Kripke and Laghos, {computing:.1%} at most."
     )
 

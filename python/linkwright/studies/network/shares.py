@@ -72,7 +72,7 @@ def shares() -> Section:
                 rows=tuple(rows),
                 formats=("", "", ".1%", "", "", ".1%", ""),
                 note=(
-                    "The paper prints neither message sizes nor factors of scaling; the skeletons' "
+                    "The paper prints neither message sizes nor factors of scaling. The skeletons' "
                     "parameters are chosen for these shares, so that this table says that they "
                     "are met in the packet simulation, not that they were predicted."
                 ),

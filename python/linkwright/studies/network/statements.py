@@ -41,13 +41,8 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
         rows.append((statement.source, statement.says, verdict, *under, outcome.measured))
         verdicts[verdict] += 1
         if (outcome.holds is False or outcome.empty) and statement.why:
-            reasons.append(f"- *{statement.says}* {statement.why}")
+            reasons.append(f"- *{statement.says.rstrip('.')}*. {statement.why}")
     held, without = verdicts["yes"], verdicts["empty"]
-    parts = (
-        ["Where ours part or say nothing, and the likely reasons:\n\n" + "\n".join(reasons)]
-        if reasons
-        else []
-    )
     return Section(
         title="The findings",
         text=[
@@ -55,8 +50,8 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
             f"{readings['noticeable']:.0%} or more, none is one of {readings['indifferent']:.0%} "
             f"or less, and best is what is better than any other by {readings['clearly']:.0%} or "
             "more. Of applications as wholes, the median over the sizes counts. Empty is a finding "
-            "on jobs that here send nothing over the network, so that no network could refute it; "
-            "other findings leave such jobs out.",
+            "on jobs that here send nothing over the network, so that no network could refute it. "
+            "Other findings leave such jobs out.",
             f"{held} of {len(rows)} hold, {without} {'is' if without == 1 else 'are'} empty.",
             *(
                 ()
@@ -66,7 +61,6 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
                     f"jobs alone, by their placement. {placed.counts()}",
                 )
             ),
-            *parts,
         ],
         tables=[
             StudyTable(
@@ -81,4 +75,5 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
                 rows=tuple(rows),
             )
         ],
+        reasons=["\n".join(reasons)] if reasons else (),
     )

@@ -24,29 +24,29 @@ from linkwright.studies.study import Study
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
 
-TITLE = "PCIe scheduling reproduced"
+TITLE = "Small copies first on a PCIe bus"
 INTRODUCTION = (
     "Li et al. (IEEE Computer Architecture Letters, 2019) let two tenants share the PCIe bus of a "
-    "server with four GPUs. Each repeats: copy from the host, then execute. In place of serving "
-    "virtual channels in turn, they give those copies priority that have least left, and raise a "
-    "copy that would miss its deadline. This study plays Table 1's workloads in all 28 pairs on "
+    "server with four GPUs. Each repeats: copy from the host, then execute. Virtual channels are "
+    "not served in turn: copies with the least left go first. A copy that would miss its "
+    "deadline is raised. This study plays Table 1's workloads in all 28 pairs on "
     "Linkwright's [model of the bus](../concepts/pcie.md), packet by packet, under their four "
     "policies.",
-    "What can be compared is limited by what was published: Table 1's sizes, and the sentences on "
+    "The comparison is limited to published numbers: Table 1's sizes, and the sentences on "
     "Figs. 3, 5 and 6. The paper says neither how long kernels take nor how fast copies are. "
     "Kernel times here are those of the R9 Nano of MGPUSim v4.2.0 at Table 1's sizes. The paper "
     "extends that simulator. Those of Linkwright's own stand beside them. Copies reach 26 GB/s "
     "behind 0.5 µs, as over PCIe 4. Only inputs are copied, since the table has one size for each "
     "workload. A section has other readings of these beside the paper, and one has results copied "
-    "back. None is fitted to a result; for Fig. 3, of which less is said, one number is, to one "
-    "point.",
+    "back. None is fitted to a result; for Fig. 3, where the paper says less, one number is, "
+    "to one point.",
     "The paper measures for 0.3 seconds, in which 81.75 iterations are done in the mean. "
     "Iterations of Table 1's sizes take 8 to 70 µs: in 0.3 seconds there would be thousands. 0.3 "
     "milliseconds are of the right order, and are what is measured here unless `--set window` says "
     "otherwise. Of iterations under way at the end, the parts within the window count.",
     "**How much priority gains hangs on what is shared, which the paper does not say.** Its Fig. "
     "2 has two switches below one root complex. If they share one link of 16 lanes, the tasks ask "
-    "for more of it than it has in more than half of the pairs; if each has its own, for little "
+    "for more of it than it has in more than half of the pairs. If each has its own, for little "
     "more than half. The published gain lies between the two.",
 )
 

@@ -141,7 +141,7 @@ def _sentence(found: Found, ours: Found, longer: Found) -> str:
         f"{asked[1]:.2f} with the preset and {asked[2]:.2f} with twice that, and small first gains "
         f"{first[0]:.1%}, {first[1]:.1%} and {first[2]:.1%}. The order of the policies stays, and "
         f"the published {said['small_first']} % lies between both readings of Fig. 2 with each: "
-        "what is shared decides more than how long kernels take. These decide whether the large "
+        "sharing decides more than the length of kernels. These decide whether the large "
         f"task of a pair pays. With ours it loses {-large[0]:.1%} and {-large[1]:.1%} under small "
         f"first, where the paper has {-said['large_task']} %; with longer ones the bus has idle "
         "times, in which it makes up for its waits."

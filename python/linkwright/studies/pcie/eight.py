@@ -77,14 +77,14 @@ def eight_tasks(shares: Shares, batch: int = BATCH) -> Section:
     return Section(
         title="Eight tasks on eight V100s (Fig. 3)",
         text=[
-            "What the paper starts from was measured: eight tasks, each on a GPU of its own, train "
+            "The paper starts from a measurement: eight tasks, each on a GPU of its own, train "
             "ResNet-50 or DeepInterest in all nine mixes, and lose time beside each other. Here "
             f"ResNet-50 computes as in `linkwright train resnet-50 --gpus 1 --batch {batch}` on a "
             "`dgx1-v100` and copies its images first (`--batch` asks for other steps). Of "
             "DeepInterest the paper says nothing, so that the share of its time alone that copies "
             "take is fitted to one point, its mean of "
             f"{published()['contention']['din']} %; all else is predicted. Copies go in turn over "
-            "the same bus as above, as flows; who has which GPU and who starts when is drawn, the "
+            "the same bus as above, as flows. Who has which GPU and who starts when is drawn, the "
             "same for each mix. Known error of the flow model: where a mix of the two was played "
             "in packets, too, each task lost the same within one point.",
             _verdict(tasks, found),
@@ -229,7 +229,7 @@ def _every_mix(found: Mapping[Server, Sequence[Mix]]) -> StudyTable:
         rows=tuple(rows),
         formats=("", *(".1%",) * len(heads)),
         note=(
-            "Iterations of DeepInterest are taken to be as long alone as those of ResNet-50; if "
+            "Iterations of DeepInterest are taken to be as long alone as ResNet-50's. If "
             "they take a tenth of that, and copy for the same share of it, no number moves by more "
             "than 3 percentage points."
         ),
@@ -246,7 +246,7 @@ def _asked(tasks: Mapping[Server, tuple[Trained, Trained]]) -> StudyTable:
         needed = least / (1.0 + least) / server.sharing
         rows.append((server.name, asked, server.sharing, others, bound(others), needed))
     return StudyTable(
-        title="What ResNet-50s ask of a link, and what it can cost others",
+        title="The load of ResNet-50s on a link, and its cost for others at most",
         columns=(
             "",
             "one asks",

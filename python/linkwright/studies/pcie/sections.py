@@ -44,9 +44,8 @@ def workloads(window: float) -> Section:
     return Section(
         title="The workloads (Table 1)",
         text=[
-            "On one GPU, with the bus to itself. What an iteration asks of a link is its bytes "
-            "over "
-            "the time that it takes alone, as a share of the 26 GB/s that copies reach."
+            "On one GPU, with the bus to itself. An iteration asks of a link its "
+            "bytes over the time that it takes alone, as a share of the 26 GB/s that copies reach."
         ],
         tables=[
             StudyTable(
@@ -123,12 +122,13 @@ def statements(found: Found, window: float) -> Section:
         text=[
             "The throughput of a task is its iterations in the window over those of one GPU alone; "
             "of a pair, the sum of both. Means of the 28 pairs, two GPUs a task, each task on both "
-            "switches. Published are numbers where the text has them; it says, too, that large "
+            "switches. Published are numbers where the text has them. It says, too, that large "
             "first is worse than round-robin for both tasks, and QoS better for both.",
             "Small first gains in both readings and more than QoS or as much, and the published "
             "7.6 % lies between them. The large task of a pair loses nothing here. Two GPUs of "
-            "one task are served one after the other instead of both at half speed, which is worth "
-            "more to it than the short copies cost. It is an artefact of PCIe 4 with the given "
+            "one task are served one after the other instead of both at half speed. That "
+            "is worth more to it than the short copies cost. It is an artefact of PCIe 4 with "
+            "the given "
             "kernels: over PCIe 3 it does lose (Readings, in the full study). "
             "One thing does not come out. Large first makes only "
             "the small task slower, as its copies wait for those of the large, never the other way "
@@ -148,7 +148,7 @@ def statements(found: Found, window: float) -> Section:
                 formats=("", *("+.1%",) * 3),
                 note=(
                     f"In {window * 1e3:g} ms, the GPUs of a pair do {iterations[0]:.1f} and "
-                    f"{iterations[1]:.1f} iterations under round-robin in the mean; the "
+                    f"{iterations[1]:.1f} iterations under round-robin in the mean. The "
                     f"paper has {mean}."
                 ),
             )

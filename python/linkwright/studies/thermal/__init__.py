@@ -20,7 +20,7 @@ from linkwright.studies.thermal.sections import (
 
 __all__ = ["CELLS", "INTRODUCTION", "QUICK", "TITLE", "run"]
 
-TITLE = "The heat of MGPU-TSM's package reproduced"
+TITLE = "The heat of a package"
 INTRODUCTION = (
     "The MGPU-TSM dissertation puts four GPUs, a CPU and four stacks of memory on one interposer, "
     "and checks with HotSpot that it can be cooled: 88.6 °C at most, where systems tolerate 100 °C "

@@ -117,12 +117,14 @@ def readings(cells: int, progress: Progress | None = None) -> Section:
         text=[
             "The dissertation says 88.6 °C, found with HotSpot, and neither which layers, sink nor "
             "air HotSpot was given. If all of the package had one temperature, HotSpot's default "
-            "sink of 0.1 K/W and its air of 45 °C alone would make 136 °C: the assumptions were "
+            "sink "
+            "of 0.1 K/W and its air of 45 °C alone would make 136 °C. So the assumptions were "
             "others. The same group's "
             "[TAP-2.5D](https://github.com/bu-icsg/TAP-2.5D), which the dissertation cites, "
-            "sets HotSpot up for interposers: its layers, a spreader of twice and a sink of four "
-            "times the interposer's edge, and the default sink's resistance by area, which is "
-            "0.009 K/W for 200 x 200 mm. These are what this package assumes. Nothing is fitted; "
+            "sets HotSpot up for interposers. It has its own layers, a spreader of twice "
+            "and a sink of four times the interposer's edge. The default sink's resistance goes "
+            "by area, and is 0.009 K/W for 200 x 200 mm. These are what this package assumes. "
+            "Nothing is fitted; "
             "the last column is the sink that would make 88.6 °C under each reading.",
         ],
         tables=[
@@ -182,8 +184,8 @@ def statements(found: ThermalMap) -> Section:
     return Section(
         title="What the text says",
         text=[
-            "The CPU makes less heat on its area than a GPU, and has GPUs on all sides: its mean "
-            "is above theirs, and its hottest cell below. HotSpot tells a part's mean."
+            "The CPU makes less heat on its area than a GPU, and has GPUs on all sides. "
+            "Its mean is above theirs, and its hottest cell below. HotSpot tells a part's mean."
         ],
         tables=[StudyTable("Statements of section 3.4", ("", "holds", "found"), tuple(rows))],
     )
@@ -226,7 +228,10 @@ def finer(counts: Sequence[int]) -> Section:
         rows.append((cells, found.cell_count, found.maximum, found.rounds))
     return Section(
         title="Finer cells",
-        text=["The interposer cut into so many cells each way; all else is the package's own."],
+        text=[
+            "The interposer is cut into this number of cells each way; all else is the package's "
+            "own."
+        ],
         tables=[
             StudyTable(
                 title="The maximum by cells",

@@ -27,12 +27,12 @@ from linkwright.studies.training.published import epochs as published_epochs
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
 
-TITLE = "Training on several GPUs reproduced"
+TITLE = "Epochs of training"
 INTRODUCTION = (
     "Chapter 2 of Mojumder's dissertation (Boston University) trains networks with MXNet on four "
     "systems of several GPUs, and asks where their time goes. This study plays the same steps, "
-    "layer by layer, on Linkwright's presets of the systems, and sets what comes out beside what "
-    "was published, as `linkwright train` does.",
+    "layer by layer, on Linkwright's presets of the systems. It sets our numbers beside "
+    "the published ones, as `linkwright train` does.",
     "Half of the rows of Tables 2.4 to 2.6 calibrate a few constants; every row says of which half "
     "it is. The V100 system's rows enter nothing, but for every other row of Tables 2.8 and "
     "2.10, and of Table 2.9 on several GPUs.",

@@ -115,7 +115,7 @@ def calibration(found: Found) -> Section:
         title="What was calibrated, and on what",
         text=[
             "Rows that differ only in their GPUs make a block. Of each of Tables 2.4, 2.5 and 2.6 "
-            "every other block is calibrated on, the first of each table counted; the other half "
+            "every other block is calibrated on, the first of each table counted. The other half "
             "enters no constant. `scripts/calibrate_training.py` fits "
             f"{len(rows)} constants on the calibrated half, which has "
             f"{len(every[0])} numbers, by least squares of logarithms of ratios: run times, and "
@@ -155,11 +155,11 @@ def breakdown(found: Found) -> Section:
         text=[
             "Batches of 64 pictures, or 128 sequences, on each GPU. Computing is kernels alone, "
             "on the GPU that has most of them, as a profiler counts them; communication is all "
-            "copies one after another. What remains of the run time is the host.",
+            "copies one after another. The rest of the run time is the host's.",
             "Three readings that the text leaves open follow from the copies between GPUs, whose "
             "number and size are known: the MLP has ten classes here, as MXNet's example has, "
-            "and not the 1000 of section 2.3.1; CIFAR-10's pictures are 28 x 28 points, as "
-            "MXNet's `train_cifar10.py` crops them; an epoch of Penn Treebank is its 42,068 "
+            "and not the 1000 of section 2.3.1. CIFAR-10's pictures are 28 x 28 points, as "
+            "MXNet's `train_cifar10.py` crops them. An epoch of Penn Treebank is its 42,068 "
             "lines. LeNet is MXNet's, with 431,080 weights where Table 2.3 has 60,000.",
         ],
         tables=[

@@ -70,11 +70,12 @@ def memories() -> Section:
         title="Memory (Table 2.10 and section 2.2.5)",
         text=[
             "Four GPUs with NCCL; one GB is taken as 2^30 bytes. Two constants, the framework's "
-            "own memory and its work space, are calibrated on every other row, the first counted: "
-            f"the median error of these is {median(errors[CALIBRATED]):.1%}, of those held back "
-            f"{median(errors[HELD_BACK]):.1%}. What ResNet is printed to have before training at "
-            "batches 32 and 64 is more than it has in training, and counts in neither. ResNet is "
-            "taken on 224 x 224 points, where section 2.2.1 has 299: with these, batch 64 would "
+            "own memory and its work space, are calibrated on every other row, the first "
+            f"counted. The median error of these is {median(errors[CALIBRATED]):.1%}, of those "
+            f"held back "
+            f"{median(errors[HELD_BACK]):.1%}. Before training at batches 32 and 64, "
+            "ResNet is printed to have more than in training. Neither number counts. ResNet is "
+            "taken on 224 x 224 points, where section 2.2.1 has 299. With these, batch 64 would "
             "need 17.4 GB of the 16 that there are."
         ],
         tables=[

@@ -110,8 +110,8 @@ def mechanisms() -> Section:
         text=[
             "Programs that move what the MLP with 128, 64 and 1000 neurons moves, without a "
             "framework, with 32 pictures on each of two GPUs. Inputs are as many as the published "
-            "sizes of weights say: 400, 1024 and 21,400. What true shared memory gains is what "
-            "copies cost beside a call and the link's bandwidth; the text does not say what "
+            "sizes of weights say: 400, 1024 and 21,400. True shared memory gains the "
+            "cost of copies beside a call and the link's bandwidth. The text does not say what "
             "else its baseline does in a step, and no row of this figure entered a constant.",
             "**Which part makes the difference.** The second table changes one thing at a time. "
             "The host's time for a copy, which Table 2.4 gives for MXNet, is enough for MNIST on "

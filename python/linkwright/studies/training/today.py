@@ -205,16 +205,17 @@ def today() -> Section:
         text=[
             "Steps on one GPU, measured by `scripts/measure_layers.py` with PyTorch 2.11, CUDA "
             "13.0 and cuDNN 9.19: channels last, bf16 by autocast with weights of 32 bits "
-            "(Llama's have 16, its sequences 2,048 tokens, and its update is not compared). What "
-            "the GPU computes was timed with the host kept ahead of it.",
-            "What kernels reach (`kernels.current`) is calibrated on single kernels and on the "
+            "(Llama's have 16, its sequences 2,048 tokens, and its update is not compared). The "
+            "GPU's computing was timed with the host kept ahead of it.",
+            "The rates that kernels reach (`kernels.current`) is calibrated on single kernels "
+            "and on the "
             "layers of five networks on the H100, by `make calibrate-training`. Of these the "
             f"median error of a step is {median(off[CALIBRATED]):.1%}; of networks that were held "
-            f"back {median(off[HELD_BACK]):.1%}; of all on the H200, of which nothing was "
+            f"back {median(off[HELD_BACK]):.1%}; of all on the H200, where nothing was "
             f"calibrated, {median(off[OTHER_GPU]):.1%}.",
             "Where a step as users run it takes longer than what the GPU computes, the host is "
             "what limits it. That host was a virtual machine's, which takes 14.5 microseconds to "
-            "launch the shortest kernel and about 30 for each of a network; others take a third "
+            "launch the shortest kernel and about 30 for each of a network. Others take a third "
             "of it, and graphs of kernels next to nothing. It enters no term.",
         ],
         tables=[

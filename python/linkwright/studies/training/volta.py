@@ -101,10 +101,10 @@ def overheads() -> Section:
     return Section(
         title="What NCCL costs on one GPU (Table 2.8)",
         text=[
-            "On one GPU NCCL moves nothing, and MXNet does not even call it: its key-value store "
+            "On one GPU NCCL moves nothing, and MXNet does not even call it. Its key-value store "
             "hands a single GPU's gradients on as they are (src/kvstore/kvstore_nccl.h). And yet a "
             "run takes 16 to 32 % longer, at batch 64 no less than at 16. That is no time of "
-            "calls, which larger batches would hide, and no work of the links; the text names "
+            "calls, which larger batches would hide, and no work of the links. The text names "
             "other code and other kernels, and says that it is there on several GPUs, too. No "
             "model of NCCL gives it, so that it is taken as a share of all times of kernels and "
             "host: "
@@ -157,9 +157,9 @@ def speedups(networks: tuple[str, ...], batches: tuple[int, ...]) -> Section:
         text=[
             "Pictures a second over those of one GPU, each way over itself on one, and NCCL's "
             "time below copies'. Published is what the sentences say of the figure. Where two GPUs "
-            "have no NVLink, a third hands on what is copied; over the host's memory, which the "
+            "have no NVLink, a third hands on what is copied. Over the host's memory, which the "
             "text names first, 8 GPUs are slower than published. No row of this machine entered "
-            "a constant but those of Table 2.8. The text joins GPUs 0 and 1 by two NVLinks; over "
+            "a constant but those of Table 2.8. The text joins GPUs 0 and 1 by two NVLinks. Over "
             "one, as `nvidia-smi` numbers them, LeNet on two GPUs reaches "
             f"{_on_one_link():.2f} instead of {speed_up('LeNet', 16, 2, P2P):.2f}, published 1.62: "
             "the text's own pair is meant.",
@@ -249,7 +249,7 @@ def synchronized() -> Section:
             "share falls as they get fewer and shorter, so that the other calls take a time that "
             "does not: a run's start, with its contexts, streams and memory, which section 2.2.6 "
             f"names, too. It is {start():.0f} s by the median of every other row of several GPUs, "
-            f"the first counted; rows that were held back are {median(off) * 100:.1f} points off "
+            f"the first counted. Rows that were held back are {median(off) * 100:.1f} points off "
             "in the median. On one GPU less is waited for: MXNet synchronizes NCCL's streams on "
             "several GPUs only.",
         ],
