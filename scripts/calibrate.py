@@ -280,7 +280,7 @@ def bars(terms: str, left: Mapping[str, str], runs: Iterable[Measured]) -> str:
     Args:
         terms: Those of the fit.
         left: Those of the fits without a family, by its name.
-        runs: What was measured.
+        runs: The measurements.
     """
     found: dict[tuple[str, ...], list[str]] = {}
     counted = {it.label: it.counted for it in machines().values()}

@@ -26,6 +26,7 @@ SUBJECTS = (
     "training",
     "gpu",
     "plots",
+    "contracts",
     "errors",
 )
 END = """## linkwright.names

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, final
 from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType
 
+from linkwright.contracts import Policy
 from linkwright.names import (
     AlgorithmName,
     ApplicationName,
@@ -82,18 +83,23 @@ __all__ = [
     "KernelTrace",
     "LayoutSearch",
     "LayoutStep",
+    "Machine",
     "Match",
     "Model",
     "ModelTraining",
     "NcclTestsLog",
     "NeuralNetwork",
     "Owner",
+    "Packet",
     "Pattern",
     "Program",
     "ProgramBuilder",
     "ProgramOperation",
+    "QueuedMessage",
+    "Request",
     "Scenario",
     "Schedule",
+    "Selection",
     "Setting",
     "SimulationResult",
     "System",
@@ -110,6 +116,7 @@ __all__ = [
     "algorithm_names",
     "algorithm_protocols",
     "applications",
+    "broken_promises",
     "bus_factor",
     "calibrate",
     "choice_doubts",
@@ -156,6 +163,8 @@ __all__ = [
     "planner_names",
     "planning_seconds",
     "play_jobs",
+    "plug_in_name",
+    "plug_in_named",
     "policy_names",
     "policy_speedups",
     "preset_names",
@@ -202,7 +211,7 @@ class Allocator:
     def __new__(
         cls,
         system: System,
-        policy: PolicyName = "preserve",
+        policy: PolicyName | Policy | type[Policy] = ...,
         *,
         servers: ServerChoiceName = "first-fit",
         bandwidth_model: BandwidthModelName = "sound",
@@ -217,17 +226,19 @@ class Allocator:
 
         Args:
             system: The server, or several.
-            policy: One of `policy_names`.
+            policy: One of `policy_names`, or a class of one's own as `linkwright.contracts.Policy` has it, or an object
+                of one.
             servers: As a day's queue chooses servers: `first-fit`, `pack`, `spread` or `whole`.
             bandwidth_model: `sound` or `published`.
             bandwidth_profile: `mapa` or `data-sheet`; if not given, that of each machine.
-            ties: `nearest` or `published`: what decides between matches that tie in the policy's
-                scores.
+            ties: The rule between matches that tie in the policy's scores: `nearest` or
+                `published`.
             bandwidth_fit: Coefficients in place of the published; for `published` alone.
-            state: What `save` returned earlier.
+            state: The text that `save` returned earlier.
             state_file: The state's name in errors.
-            lost: GPUs that the servers have lost since the state was saved, by their ids then;
-                needed only where names, places and links leave open which they are.
+            lost: The GPUs that the servers have lost since the state was saved, by their ids at
+                that time. They are needed only where names, places and links leave open which they
+                are.
 
         Raises:
             AllocationError: If a name is unknown.
@@ -589,17 +600,16 @@ class ClusterJob:
         """Makes a job.
 
         Args:
-            program: What its ranks do.
+            program: The operations that its ranks perform.
             name: Its name; the program's where absent.
             iterations: How often the main loop runs.
             start: When its ranks start, in seconds.
-            computation_scale: What times of computation are multiplied by; 0.1 computes ten
-                times as fast.
+            computation_scale: The factor on times of computation; 0.1 computes ten times as fast.
             priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
             mapping: A placement, as for `System.play`, or the GPU of each rank; where absent, what the replay
                 says.
-            deadline: How long each of its host copies may take, as a multiple of its time on an idle
-                bus, where the arbitration of PCIe heeds it; 0.001 to 1000.
+            deadline: The time that each of its host copies may take, as a multiple of its time on
+                an idle bus; 0.001 to 1000. It counts where the arbitration of PCIe heeds it.
 
         Raises:
             SimulationError: If a number is out of range or there is no such mapping.
@@ -1207,6 +1217,29 @@ class Fabric:
     def cables(self) -> tuple[int, int]:
         """How many cables it has: those of its nodes, and those between switches."""
 
+    def switch_of(self, node: int) -> int:
+        """Gives the switch that a node's link leads to.
+
+        Raises:
+            MachineError: If there is no such node.
+        """
+
+    def channel_to(self, node: int) -> int:
+        """Gives the channel by which a node's switch reaches it.
+
+        Raises:
+            MachineError: If there is no such node.
+        """
+
+    def channels_from(self, switch: int) -> list[tuple[int, int]]:
+        """Lists the channels from a switch to others, each with the switch that it leads to.
+
+        Parallel links have a channel each. Channels are in the order of their numbers.
+
+        Raises:
+            MachineError: If there is no such switch.
+        """
+
     def paths(self, source: int, destination: int, *, most: int = 16) -> tuple[int, Table]:
         """Lists the shortest paths from a node to another.
 
@@ -1267,7 +1300,7 @@ class GpuKernel:
     `offsets`, one for each; None for those that take no part. Loads go on before their words are
     there: `wait` waits.
 
-    `GpuSystem.run` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
+    `GpuSystem.play` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -1276,7 +1309,7 @@ class GpuKernel:
         """Makes a kernel without buffers and operations.
 
         Args:
-            name: What people call it.
+            name: The name for people.
 
         Raises:
             SimulationError: If the name is none.
@@ -1287,7 +1320,7 @@ class GpuKernel:
         """Reads a kernel from a text.
 
         Args:
-            text: What the file holds (docs/reference/formats.md).
+            text: The content of the file (docs/reference/formats.md).
             file: Its name, for errors.
 
         Raises:
@@ -1320,11 +1353,11 @@ class GpuKernel:
         """Adds a buffer.
 
         Args:
-            name: What people call it.
+            name: The name for people.
             size: How many bytes it has, a multiple of 4.
             copy: Which way the host copies it, where GPUs have memories of their own: `in`, `out`,
                 `inout` or `scratch` (neither).
-            data: What it holds at the start: a value of 4 bytes for all words, one for each, or
+            data: Its content at the start: a value of 4 bytes for all words, one for each, or
                 bytes, as `array.tobytes()` gives them.
 
         Raises:
@@ -1336,7 +1369,7 @@ class GpuKernel:
         """Begins another launch, which starts when the one before has ended.
 
         Args:
-            name: What people call it.
+            name: The name for people.
             lds: Bytes of memory that each of its work-groups shares.
 
         Raises:
@@ -1411,8 +1444,8 @@ class GpuKernel:
             wavefront: Whose operation it is.
             buffer: To which buffer.
             offset: The first work-item's first byte there.
-            values: What is stored: a value of 4 bytes for all words, or one for each, work-item by
-                work-item.
+            values: The words to store: a value of 4 bytes for all of them, or one for each,
+                work-item by work-item.
             width: Bytes of each work-item: 4, 8, 12 or 16.
             stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
             lanes: How many work-items take part.
@@ -1471,7 +1504,7 @@ class GpuKernel:
         Args:
             wavefront: Whose operation it is.
             operation: `add`, `exchange` or `max`.
-            buffer: Of which buffer.
+            buffer: The buffer's name.
             offset: The first work-item's first byte there.
             values: The operands: one for all, or one for each.
             stride: Bytes from a work-item's word to the next one's.
@@ -1499,7 +1532,7 @@ class GpuKernel:
             wavefront: Whose operation it is.
             buffer: From which buffer.
             offset: The word's first byte there.
-            value: What it waits for.
+            value: The value that it waits for.
 
         Raises:
             SimulationError: If there is no such buffer, or it does not have these bytes.
@@ -1565,7 +1598,7 @@ class GpuKernel:
 
         Args:
             buffer: Which buffer.
-            values: What its words must be.
+            values: The values that its words must have.
             offset: The first byte of the first.
 
         Raises:
@@ -1944,8 +1977,9 @@ class GpuSystem:
             without: Parts that the machine lacks: devices (`mlx5_3` of every server, `node1/mlx5_3` of
                 one), or all links of a pair (`GPU0-GPU3`).
             memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
-            distribution: Which GPU's memory holds what: `unified`, pages in turn; `discrete`,
-                buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
+            distribution: The rule by which data lies in the GPUs' memories. `unified` deals out
+                pages in turn, and `discrete` deals out buffers in equal blocks. `first` puts all in
+                the memory of the first GPU, which alone runs kernels.
             remote: Under `first`, the names of buffers that lie in the second GPU's memory instead.
             dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
             shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s; a machine says its own.
@@ -2373,9 +2407,10 @@ class LayoutSearch:
 
             micro_batch: Samples that a replica computes at once; all that divide its batch where absent.
 
-            zero: What replicas divide, from 0 to 3; all of it where absent.
+            zero: How much replicas divide, from 0 to 3; all of it where absent.
 
-            recompute: What the backward pass computes again; the least that fits where absent.
+            recompute: The part that the backward pass computes again; the least that fits where
+                absent.
 
             capacity: Bytes that a GPU has; all fits where absent.
 
@@ -2436,9 +2471,9 @@ class LayoutSearch:
 
             micro_batch: Samples that a replica computes at once.
 
-            zero: What replicas divide.
+            zero: How much replicas divide.
 
-            recompute: What the backward pass computes again.
+            recompute: The part that the backward pass computes again.
 
         Raises:
             SimulationError: If the layout is not sound.
@@ -2682,9 +2717,11 @@ class ModelTraining:
         Args:
             model: The model that is trained, on sequences of its length.
 
-            layout: How it is divided, as `fsdp=4,tp=8`: replicas (`dp`), replicas that divide what they keep
-                (`fsdp`), parts of layers (`tp`), stages (`pp`) with chunks (`vp`), parts of sequences (`cp`),
-                of the experts (`ep`) and of each expert (`etp`; as `tp` where absent). Parts left out are one.
+            layout: How the training is divided, as `fsdp=4,tp=8`. `dp` counts replicas, and `fsdp`
+                counts replicas that divide what they keep. `tp` counts parts of layers, `pp`
+                stages, `vp` their chunks, and `cp` parts of sequences. `ep` counts parts of the
+                experts, and `etp` parts of each expert (as `tp` where absent). Other counts that
+                are left out are one.
 
             batch: Samples of a step, over all GPUs.
 
@@ -2698,14 +2735,15 @@ class ModelTraining:
 
             gradients: The numbers that gradients are kept in.
 
-            optimizer: What turns gradients into weights.
+            optimizer: The rule that turns gradients into weights.
 
-            zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
-                (3); 3 where the layout has `fsdp`, else 0, where absent.
+            zero: How much replicas divide: nothing (0), the optimizer's state (1), gradients too
+                (2), weights too (3). Where absent, it is 3 if the layout has `fsdp`, else 0.
 
-            recompute: What the backward pass computes again: `none`, `selective` (attention's core),
-                `selective-op` (by operation, as torchtitan), `full`, `full:N` (N blocks of each chunk), or
-                modules joined by `+`, as `layernorm+moe_act`.
+            recompute: The part that the backward pass computes again: `none`, `selective`
+                (attention's core), `selective-op` (by operation, as torchtitan) or `full`. It may
+                also be `full:N` (N blocks of each chunk), or modules joined by `+`, as
+                `layernorm+moe_act`.
 
             kernels: Whose kernels compute: `fused` (Transformer Engine's), `eager` or `compiled` (PyTorch's);
                 `eager` with `zero` 3, else `fused`, where absent.
@@ -2717,8 +2755,9 @@ class ModelTraining:
             lora_target: Beside which matrices they stand: `attention`, `all`, or names of PEFT or Megatron joined
                 by `+`, as `q_proj+v_proj`.
 
-            fp8_weights: Whether weights are kept in the numbers of `fp8`, `mxfp8` or `nvfp4` alone, as Megatron's
-                `fp8_param_gather` has it; else copies in these stand beside them.
+            fp8_weights: Whether weights are kept in the numbers of `fp8`, `mxfp8` or `nvfp4` alone,
+                as Megatron's `fp8_param_gather` has it. Otherwise copies in these numbers stand
+                beside them.
 
             fp8_activations: Whether what a perceptron's function reads is kept in eight bits, as Megatron's
                 `activation_func_fp8_input_store` has it.
@@ -2869,7 +2908,7 @@ class NcclTestsLog:
 
         Args:
             text: The output of all_reduce_perf or another test; a launcher's words before a line are skipped.
-            file: What errors call it.
+            file: The name that errors give the file.
 
         Raises:
             InputError: If no row can be read: of another tool, or of a run that failed before its first
@@ -3096,6 +3135,140 @@ class Pattern:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class Machine:
+    """The machine that a policy chooses GPUs of."""
+
+    @property
+    def name(self) -> str:
+        """Gives its name."""
+
+    @property
+    def gpu_count(self) -> int:
+        """How many GPUs it has."""
+
+    def bandwidth_inside(self, gpus: Sequence[int]) -> float:
+        """Gives the bandwidth of all pairs of some GPUs, in GB/s.
+
+        Raises:
+            AllocationError: If a GPU is unknown or named twice.
+        """
+
+    def all_reduce_bandwidth(self, gpus: Sequence[int]) -> float:
+        """Gives the bus bandwidth of an all-reduce among some GPUs, in GB/s.
+
+        Raises:
+            AllocationError: If a GPU is unknown or named twice.
+        """
+
+    def place(self, pattern: Pattern, gpus: Sequence[int], free: Sequence[int]) -> Selection:
+        """Lays a pattern on exactly these GPUs, as well as it can be.
+
+        Args:
+            pattern: The job's.
+            gpus: As many as the pattern has vertices.
+            free: The GPUs that the job may have, these among them.
+
+        Raises:
+            AllocationError: If a GPU is unknown, named twice or not free, or if there are too few or too many.
+        """
+
+    def best(self, pattern: Pattern, objective: str, free: Sequence[int]) -> Selection | None:
+        """Finds the match of a pattern on free GPUs with the most of an objective; None where too few are free.
+
+        Args:
+            pattern: The job's.
+            objective: `aggregated`, `effective` or `preserved` bandwidth.
+            free: The GPUs that the job may have.
+
+        Raises:
+            AllocationError: If a GPU is unknown or named twice, or if there is no such objective.
+        """
+
+@final
+class Packet:
+    """A packet on its way, as a routing of one's own is told of it."""
+
+    @property
+    def source(self) -> int:
+        """Names the node where it started."""
+
+    @property
+    def destination(self) -> int:
+        """The node where it goes."""
+
+    @property
+    def hops(self) -> int:
+        """How many switches it has left so far."""
+
+    @property
+    def virtual_channel(self) -> int:
+        """Names the virtual channel in which it came; 0 from its node."""
+
+@final
+class QueuedMessage:
+    """A message at its network interface, as an order of one's own is told of it."""
+
+    @property
+    def index(self) -> int:
+        """Tells it from others in the network."""
+
+    @property
+    def size(self) -> int:
+        """Counts its bytes."""
+
+    @property
+    def source(self) -> int:
+        """The device that sends it, as the system counts them."""
+
+    @property
+    def destination(self) -> int:
+        """The device that it goes to."""
+
+    @property
+    def priority(self) -> int:
+        """How urgent its sender says it is; 0 where nobody says."""
+
+    @property
+    def arrived(self) -> float:
+        """Tells when it came to the interface, in seconds."""
+
+@final
+class Request:
+    """Tells what a job asks a policy for."""
+
+    @property
+    def pattern(self) -> Pattern:
+        """Which of the job's GPUs talk to which; its `size` is the number of GPUs."""
+
+    @property
+    def sensitive(self) -> bool:
+        """Whether the job's run time depends on bandwidth, as its owner says."""
+
+@final
+class Selection:
+    """Places a job's pattern on GPUs of a machine, with its scores."""
+
+    @property
+    def gpus(self) -> list[int]:
+        """Lists the GPU of each vertex of the pattern."""
+
+    @property
+    def aggregated_bandwidth(self) -> float:
+        """The bandwidth of all pairs that the pattern joins, in GB/s."""
+
+    @property
+    def effective_bandwidth(self) -> float | None:
+        """The predicted bandwidth of the pattern, in GB/s; None where it has no edges."""
+
+    @property
+    def preserved_bandwidth(self) -> float:
+        """Sums the bandwidth between the GPUs that stay free, in GB/s."""
+
+    @property
+    def candidates(self) -> int:
+        """How many sets of GPUs competed."""
+
+@final
 class Program:
     """Holds the operations of every rank of a job, and for which others each of them waits."""
 
@@ -3111,8 +3284,8 @@ class Program:
             options: The application's parameters, such as `message="64 KiB"`.
 
         Raises:
-            SimulationError: If there is no such application, it has no such parameter, or it
-                cannot run on so many ranks.
+            SimulationError: If there is no such application, it has no such parameter, or it cannot
+                run on that number of ranks.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
@@ -3123,7 +3296,7 @@ class Program:
         Args:
             text: The text.
             file: Its name, in errors and as the program's name.
-            time_unit: What a `calc` counts, in seconds; LogGOPSim's is the nanosecond.
+            time_unit: The seconds of one unit of a `calc`; LogGOPSim's is the nanosecond.
 
         Raises:
             InputError: If the text is no GOAL, with line and column.
@@ -3222,7 +3395,7 @@ class ProgramBuilder:
 
         Args:
             ranks: How many ranks it has, 1 to 1,048,576.
-            name: What people call it.
+            name: The name for people.
 
         Raises:
             SimulationError: If there are no ranks, or too many.
@@ -3247,7 +3420,7 @@ class ProgramBuilder:
             after: Operations of the same rank that have to be complete before.
 
         Returns:
-            What a later `after` or `wait` may name.
+            The operation, which a later `after` or `wait` may name.
 
         Raises:
             SimulationError: If there is no such rank, a number is out of range, or an operation of
@@ -3298,8 +3471,9 @@ class ProgramBuilder:
             rank: Who sends.
             to: Who receives.
             size: Bytes, or a text such as "64 MiB".
-            tag: What the receiver may select by.
-            communicator: Of which both are, as `communicator` numbers them; 0 has all ranks.
+            tag: The number by which the receiver may select the message.
+            communicator: The number of the communicator that has both ranks, as `communicator`
+                gives it; 0 has all ranks.
             route: Over which links its data goes: `any`, `fabric` (NVLink, xGMI), `host` (PCIe) or
                 `network`.
             stream: As in `compute`.
@@ -3307,11 +3481,11 @@ class ProgramBuilder:
             after: As in `compute`.
 
         Returns:
-            What a later `after` or `wait` may name.
+            The operation, which a later `after` or `wait` may name.
 
         Raises:
-            SimulationError: If there is no such rank, communicator or class of links, a number is
-                out of range, or an operation of `after` is of another rank or builder.
+            SimulationError: If there is no such rank, communicator or class of links, or a number
+                is out of range. Also if an operation of `after` is of another rank or builder.
         """
 
     def receive(
@@ -3333,17 +3507,17 @@ class ProgramBuilder:
             source: Who sends; None takes any.
             size: How much at most: bytes, or a text such as "64 MiB".
             tag: The message's tag; None takes any.
-            communicator: Of which both are; 0 has all ranks.
+            communicator: The number of the communicator that has both ranks; 0 has all ranks.
             stream: As in `compute`.
             blocking: As in `compute`.
             after: As in `compute`.
 
         Returns:
-            What a later `after` or `wait` may name.
+            The operation, which a later `after` or `wait` may name.
 
         Raises:
-            SimulationError: If there is no such rank or communicator, a number is out of range, or
-                an operation of `after` is of another rank or builder.
+            SimulationError: If there is no such rank or communicator, or a number is out of range.
+                Also if an operation of `after` is of another rank or builder.
         """
 
     def copy(
@@ -3374,12 +3548,12 @@ class ProgramBuilder:
             after: As in `compute`.
 
         Returns:
-            What a later `after` or `wait` may name.
+            The operation, which a later `after` or `wait` may name.
 
         Raises:
-            SimulationError: If there is no such rank, direction or class of links, `peer` is
-                missing or too much, a number is out of range, or an operation of `after` is of
-                another rank or builder.
+            SimulationError: If there is no such rank, direction or class of links, or a number is
+                out of range. Also if `peer` is missing or too much, or an operation of `after` is
+                of another rank or builder.
         """
 
     def reduce(
@@ -3397,14 +3571,14 @@ class ProgramBuilder:
         Args:
             rank: Whose operation it is.
             size: How much of each of the two: bytes, or a text such as "64 MiB".
-            rate: Bytes per second, or a text such as "300 GB/s"; where absent as fast as the GPU's
-                memory, which reads both and writes the sum.
+            rate: Bytes per second, or a text such as "300 GB/s". Where absent, it is as fast as the
+                GPU's memory, which reads both and writes the sum.
             stream: As in `compute`.
             blocking: As in `compute`.
             after: As in `compute`.
 
         Returns:
-            What a later `after` or `wait` may name.
+            The operation, which a later `after` or `wait` may name.
 
         Raises:
             SimulationError: If there is no such rank, a number is out of range, or an operation of
@@ -3426,10 +3600,10 @@ class ProgramBuilder:
 
         Args:
             kind: Its name, such as `all-reduce`: one of `collective_names()`.
-            size: What each rank contributes, for all-to-all to each other: bytes, or a text such as
-                "64 MiB".
+            size: The data that each rank contributes, for all-to-all to each other: bytes, or a
+                text such as "64 MiB".
             root: The rank that is special, where the collective has one.
-            communicator: Of which ranks; 0 has all.
+            communicator: The number of the communicator whose ranks take part; 0 has all.
             stream: As in `compute`, in each rank.
             blocking: As in `compute`.
             after: As in `compute`: each rank waits for those that are its own.
@@ -3438,8 +3612,9 @@ class ProgramBuilder:
             The operation of each rank, in the order of the communicator.
 
         Raises:
-            SimulationError: If there is no such collective, communicator or rank, a number is out
-                of range, or an operation of `after` is of no rank of it or of another builder.
+            SimulationError: If there is no such collective, communicator or rank, or a number is
+                out of range. Also if an operation of `after` is of no rank of the communicator or
+                of another builder.
         """
 
     def wait(
@@ -3590,6 +3765,10 @@ class Scenario:
     @property
     def policies(self) -> list[PolicyName]:
         """Lists the policies to play the jobs of a mix under."""
+
+    @property
+    def plug_ins(self) -> list[str]:
+        """Names the classes of one's own that it has, as `module:Class`: policies, an order of messages, a routing."""
 
     @property
     def bandwidth_model(self) -> BandwidthModelName:
@@ -3790,7 +3969,7 @@ class Scenario:
         self,
         system: System,
         jobs: Sequence[Job],
-        policy: PolicyName,
+        policy: PolicyName | Policy | type[Policy],
         *,
         progress: Callable[[int, int, float], object] | None = None,
         attribute: bool = False,
@@ -3800,7 +3979,7 @@ class Scenario:
         Args:
             system: That of `build`.
             jobs: Those of `build`, or others.
-            policy: One of `policy_names`.
+            policy: One of `policy_names`, or a class as `linkwright.contracts.Policy` has it, or an object of one.
             progress: As for `play_jobs`.
             attribute: As for `play_jobs`.
 
@@ -4117,9 +4296,10 @@ class Schedule:
             chunk: The longest run of bytes that one step moves; where None it is found as Blink
                 does (MIAD), and `Timing.chunk_trials` says what was tried.
             protocol: `LL`, `LL128` or `Simple`; its own where None.
-            processes: How ranks are launched: `each` a process; `one` with all GPUs, one after
-                another; `group`, one that launches all at once, as NCCL up to 2.8 does. Where None,
-                `one` within a server, unless its calibration says otherwise, and `each` between servers.
+            processes: How ranks are launched. `each` is a process for every rank, and `one` is a
+                process with all GPUs, one after another. `group` is one that launches all at once,
+                as NCCL up to 2.8 does. Where None, it is `one` within a server, unless its
+                calibration says otherwise, and `each` between servers.
 
         Raises:
             CollectiveError: If the size does not divide into shards, the system has no path for a
@@ -4141,8 +4321,8 @@ class Schedule:
             min_bytes: The smallest call that may use it.
             max_bytes: The largest; no bound where None.
             step_limit: The most steps of a thread block that the executor was built for.
-            size: The message in bytes for which a note says how long the form in the file takes, on the
-                system that the schedule was planned for; no note where None.
+            size: The message in bytes for which a note gives the time of the form in the file. It
+                is the time on the system that the schedule was planned for. No note where None.
 
         Raises:
             CollectiveError: If a limit of the executors would be passed, with the limit.
@@ -4163,17 +4343,18 @@ class Schedule:
 
         Args:
             min_bytes: The smallest message that may use it.
-            max_bytes: The largest; what offsets of 32 bits reach where None, and never more.
+            max_bytes: The largest message. Where None, it is the most that offsets of 32 bits
+                reach, which it never exceeds.
             in_place: Whether input and output are the same memory; where None, only if the
                 schedule cannot run otherwise.
             threads_per_block: A multiple of 32, at most 1,024.
             block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
-            pieces: Into how many pieces the data is cut, which follow one another, since the
-                executor runs a plan once over the whole message; as many as make it the fastest
-                at `size`, and one if the schedule was read from a file, where None.
-            size: The message in bytes for which the pieces are chosen and a note says the rate. Where its
-                chunks do not divide it into units of 16 bytes, as the executor wants them, shares are
-                rounded so that they do, and notes say what that costs.
+            pieces: The number of pieces into which the data is cut. They follow one another, since
+                the executor runs a plan once over the whole message. Where None, the number that
+                makes it the fastest at `size`, and one if the schedule was read from a file.
+            size: The message in bytes for which the pieces are chosen and a note gives the rate.
+                The executor wants units of 16 bytes. Where the chunks do not divide the message
+                into these, shares are rounded so that they do, and notes give the cost.
 
         Raises:
             CollectiveError: If the format has no such collective, or a limit would be passed.
@@ -4422,7 +4603,7 @@ class System:
 
     Example:
         >>> from linkwright import System
-        >>> System("hgx-h100", 2, network="400Gb/s").gpus
+        >>> System("hgx-h100", 2, network="400Gb/s").gpu_count
         16
     """
 
@@ -4441,22 +4622,22 @@ class System:
         """A system of servers by name, on a network by name; every setting has a default.
 
         Args:
-            server: What its servers are: a name of `preset_names`, or a `System` of one server,
-                which `System.from_text` and `read_system` read. Where they differ, a list of
-                these, or of pairs with how many there are, as `[("dgx-a100", 2), mine]`. Or GPUs
+            server: The kind of its servers: a name of `preset_names`, or a `System` of one server,
+                which `System.from_text` and `read_system` read. Where they differ, a list of these,
+                or of pairs with their number, as `[("dgx-a100", 2), mine]`. It may also be GPUs
                 that are all joined to each other, one such node at each port of the network:
-                `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair, and `nics`,
-                how many interfaces a node has, each at a port.
+                `{"gpus": 4}`. Beside `gpus`, `bandwidth` and `latency` are of the link of each
+                pair. `nics` is the number of interfaces of a node, each at a port.
             servers: How many there are; one where absent.
-            network: What joins them: a name of `fabric_names`, the speed of the links of a single
-                switch (`100 Gb/s`), a `Fabric`, or the keys of a scenario's `[network]` in a
-                dictionary: `kind` with its parameters, such as `pods`, `groups`, `dimensions` and
-                `bandwidth`, or `file`, and `bandwidth_scale` (2, `"x/4"`); `routing`, `nic`
-                (`fcfs`, `rr`, `rr-4`), `port_order` (`plain`, `rails`), `arbitration`
-                (`round-robin`, `age`, `priority`), `switching`, `packet_size`,
-                `buffer_packets`, `router_delay` and `nic_delay`. Sizes that are left out are those
-                of the smallest network that has the ports. Without a network, one server stands
-                alone, and several are on a fat-tree.
+            network: The network that joins them. It is a name of `fabric_names`, the speed of the
+                links of a single switch (`100 Gb/s`), a `Fabric`, or a dictionary. The dictionary
+                has the keys of a scenario's `[network]`. These are `kind` with its parameters, such
+                as `pods`, `groups`, `dimensions` and `bandwidth`, or `file`, and `bandwidth_scale`
+                (2, `"x/4"`). Others are `routing`, `nic` (`fcfs`, `rr`, `rr-4`), `port_order`
+                (`plain`, `rails`) and `arbitration` (`round-robin`, `age`, `priority`). The rest
+                are `switching`, `packet_size`, `buffer_packets`, `router_delay` and `nic_delay`.
+                Sizes that are left out are those of the smallest network that has the ports.
+                Without a network, one server stands alone, and several are on a fat-tree.
             files: The content of each file that the network's keys name, by the name as written.
 
         Raises:
@@ -4487,10 +4668,10 @@ class System:
             format: `nvidia-smi`, `rocm-smi`, `amd-smi`, `nccl-xml` or `toml`; told from the text if
                 absent.
             name: The server's name.
-            nvlink: The NVLink generation that the text does not say, such as `nvlink3`; where it
-                shows no NVLink, each GPU gets all of that generation to one NVSwitch.
-            pcie: The PCIe generation that the text does not say, such as `pcie4`, and of uplinks
-                whose speed in it is that of an idle or virtual bridge.
+            nvlink: The NVLink generation that the text does not say, such as `nvlink3`. Where the
+                text shows no NVLink, each GPU gets all of that generation to one NVSwitch.
+            pcie: The PCIe generation that the text does not say, such as `pcie4`. It also counts
+                for uplinks whose speed in the text is that of an idle or virtual bridge.
             xgmi_links: How many xGMI links join a pair of AMD GPUs.
             files: Of a system, the content of each file that the text names and does not hold itself.
 
@@ -4562,8 +4743,9 @@ class System:
         reach.
 
         Args:
-            text: What p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or rocm-bandwidth-test
-                prints. Its GPUs are those at the same PCI addresses, or else of the same numbers.
+            text: The output of p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or
+                rocm-bandwidth-test. Its GPUs are those at the same PCI addresses, or else of the
+                same numbers.
             file: Its name in errors, and in the server's `source`.
 
         Raises:
@@ -4804,20 +4986,20 @@ class System:
                 jobs that name no mapping of their own. Lists of GPUs go first, then jobs of each
                 name in this order: linear ones take the lowest free GPUs, others by chance.
             fidelity: `packet`, every packet, or `flow`, messages as flows.
-            protocol: What messages cost in software: the keys of a scenario's `[protocol]`, such
+            protocol: The costs of messages in software: the keys of a scenario's `[protocol]`, such
                 as `{"eager_limit": "64 KiB"}`.
             collectives: How collectives become messages: the keys of a scenario's
                 `[collectives]`, such as `{"all_reduce": "planned"}`.
             seed: Of routing by chance and of random mappings.
-            timeline: How many intervals of computation, as many messages and as many stays in
-                regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
-                `ClusterRun.regions`: the first so many.
+            timeline: The number N of records of each kind that the run keeps. It keeps the first N
+                intervals of computation, messages and stays in regions. `ClusterRun.computation`,
+                `ClusterRun.messages` and `ClusterRun.regions` give them.
             packets: The most steps of packets that the run keeps for `ClusterRun.packets`, the first ones.
             packets_link: The link, such as `leaf0 to node3`; all where absent.
             packets_from: From which second on.
             packets_until: Until which second.
-            queues: The most windows of time with packets that wait for a link that the run keeps for
-                `ClusterRun.queues`, the first ones of the same link and span.
+            queues: The most windows of time with packets that wait for a link that the run keeps
+                for `ClusterRun.queues`. It keeps the first ones of the same link and span.
             queue_window: How many seconds such a window lasts.
             messages_from: From which second on messages are sent that the timeline keeps and counts.
             messages_until: Until which second.
@@ -5325,15 +5507,15 @@ class TrainingStep:
         """Makes a step.
 
         Args:
-            network: What is trained.
-            system: What it is trained on.
+            network: The network to train.
+            system: The system to train it on.
             gpus: Ids in the system, in the order of the ranks.
             batch: Samples of the step, over all GPUs.
             way: How data moves between the GPUs.
             precision: The numbers that are multiplied.
             gradients: The numbers that gradients are kept and reduced in; those of `precision` where
                 absent. PyTorch's automatic mixed precision keeps and reduces `fp32`.
-            optimizer: What turns gradients into weights.
+            optimizer: The rule that turns gradients into weights.
             framework: Whose costs around kernels count.
             overlap: Whether gradients are reduced while others are computed.
             bucket: Bytes of gradients that are reduced at once, 0 for every layer's apart; the
@@ -5341,10 +5523,11 @@ class TrainingStep:
             micro_batches: Parts of the batch that follow one another through a pipeline; four times
                 the GPUs where absent.
             host_copies: Whether samples are copied from the host in every step.
-            terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
-                which counts where absent.
-            measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
-                backward, update and the like, of the samples that one GPU computes at once.
+            terms: The speeds that kernels reach and the costs of frameworks, as TOML like
+                `training_terms`, which counts where absent.
+            measured: Times of layers that replace the model's, as comma-separated values: layer,
+                forward, backward, update and the like. They are of the samples that one GPU
+                computes at once.
             trace: A trace of the same network, by which layers take as long as was measured.
             trace_samples: Samples that a GPU computed at once in the trace; as many as now where absent.
             shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`; of those under relaxed
@@ -5556,7 +5739,7 @@ def calibrate(
 
     Args:
         system: The machine, as it is known.
-        log: What was measured: one run that went well, of three sizes or more.
+        log: The measurements: one run that went well, of three sizes or more.
         gpus: On which GPUs, by their ids.
         collective: One of `collective_names`.
         root: As for `plan`.
@@ -5580,8 +5763,8 @@ def calibrate(
         line of the log.
 
     Raises:
-        InputError: If the log is of a run that failed, of several runs, of too few sizes, of another
-            collective or of another number of GPUs, with the line.
+        InputError: If the log is of a run that failed, of several runs or of too few sizes. Also if
+            it is of another collective or another number of GPUs. The error names the line.
         CollectiveError: If it tells no term, the GPUs are in servers of several kinds, or as `expect`.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
@@ -5832,14 +6015,15 @@ def expect(
             NVLink or xGMI, else PCIe.
         network_bandwidth: GB/s that a server's network interfaces were measured to reach
             together.
-        processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other (up
-            to NCCL 2.8 as a `group`); as
-            nccl-tests is usually run if absent: one on a lone server.
+        processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other
+            (up to NCCL 2.8 as a `group`). Where absent, it is as nccl-tests is usually run: `one`
+            on a lone server.
         numbers: The type of the numbers, by nccl-tests' names (`int8`, `half`); `float` if absent.
-        operation: What is done with them, by nccl-tests' names (`max`, `avg`); `sum` if absent.
-        terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
-        cross_nic: Whether rings and trees may leave a server by another interface than they entered by:
-            0 never, 1 always, 2 where that carries more (`NCCL_CROSS_NIC`).
+        operation: The reduction, by nccl-tests' names (`max`, `avg`); `sum` if absent.
+        terms: The costs of kernels, as TOML in the form of `kernel_terms`; linkwright's own if
+            absent.
+        cross_nic: Whether rings and trees may leave a server by another interface than they entered
+            by (`NCCL_CROSS_NIC`). 0 is never, 1 is always, and 2 is where that carries more.
         pxn: Whether GPUs far from an interface send by one that is near, over NVLink (not
             `NCCL_PXN_DISABLE`); from NCCL 2.12 on.
         gpudirect: Whether interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`);
@@ -6081,13 +6265,13 @@ def generate_jobs(
         seed: The same seed gives the same jobs.
         count: How many jobs.
         max_gpus: The GPUs of the largest; sizes are uniform from one to this.
-        workloads: What to draw from; all nine where absent.
+        workloads: The workloads to draw from; all nine where absent.
         mean_interarrival: Mean seconds between arrivals; all at zero where absent.
-        train: Networks to draw from beside the workloads, of which there are none then unless they
-            are named; they are trained layer by layer.
+        train: Networks to draw from beside the workloads; they are trained layer by layer. With
+            networks, workloads take part only if they are named.
         samples_per_gpu: Samples of each GPU in an iteration of these.
         iterations: Of every job; as many as the workload's where absent.
-        patterns: What to draw patterns of communication from; a ring for all where absent.
+        patterns: The patterns of communication to draw from; a ring for all where absent.
 
     Raises:
         AllocationError: If a pattern is unknown.
@@ -6174,7 +6358,7 @@ def mapping_from_text(
     """Reads a mapping file: the index of one GPU for each rank, a line each.
 
     Args:
-        text: The text; what follows a `#` is a comment.
+        text: The text; a comment begins with `#`.
         ranks: How many ranks each job has, in the jobs' order.
         gpus: How many GPUs there are.
         file: Its name in errors.
@@ -6183,8 +6367,8 @@ def mapping_from_text(
         The GPU of each rank, a list for each job.
 
     Raises:
-        InputError: If a line names no GPU or one that another rank has, or if there are too few
-            lines or too many; with line and column.
+        InputError: If a line names no GPU or one that another rank has. Also if there are too few
+            lines or too many. The error names the line and the column.
         SimulationError: If a count is below zero or above 2^32 - 1.
     """
 
@@ -6364,25 +6548,26 @@ def plan(
             that is its fastest (`Schedule.tried` says what was tried).
         root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
             and scatter; the job's first where None. Others have no root and take None only.
-        links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
-            servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, where a named
-            algorithm takes a size).
-        size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
-            or many shallow ones, and how a hybrid splits them; 64 MiB for `auto` where None, and few
-            trees for `packing`.
+        links: `auto`, `nvlink` or `xgmi`, `pcie`, or `hybrid`. `auto` takes NVLink or xGMI where it
+            joins all GPUs, else PCIe, and the network between servers. `hybrid` takes NVLink and
+            PCIe at once, where a named algorithm takes a size.
+        size: The bytes, as nccl-tests counts them, for which the plan is to be fast. They decide
+            between few deep trees and many shallow ones, and how a hybrid splits them. Where None,
+            `auto` plans for 64 MiB, and `packing` takes few trees.
         protocol: With `auto`, the only protocol that plans are timed with; all that an algorithm has
             where None.
-        peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
-            T_dpa); an assumed 0.25 ms for each other GPU where None.
-        helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink; then `packing`
-            plans, whatever the size, and an all-to-all is not planned so. `Schedule.helpers` says what it takes.
+        peer_access_switch: The seconds that a hybrid needs before PCIe carries data (Blink's
+            T_dpa). Where None, an assumed 0.25 ms for each other GPU.
+        helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink. With
+            helpers, `packing` plans at every size; an all-to-all cannot be planned.
+            `Schedule.helpers` names those that the plan takes.
         stream_reuse: Whether trees that share a link take turns on it. Each does so in proportion
             to its data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 
     Raises:
-        CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
-            join them, the algorithm does not do the collective, it has no such root, or a hybrid
-            has no size.
+        CollectiveError: If a name is unknown, the GPUs do not fit the system, or the links do not
+            join them. Also if the algorithm does not do the collective, it has no such root, or a
+            hybrid has no size.
         KeyboardInterrupt: Within a second of Ctrl-C.
 
     Example:
@@ -6489,6 +6674,26 @@ def planning_seconds(
         CollectiveError: If a name is unknown, or the system has no such GPU.
     """
 
+def plug_in_name(value: object) -> str | None:
+    """Gives the name by which a class, or an object of one, is known from now on; None of any other value."""
+
+def plug_in_named(name: str) -> object:
+    """Gives the class or the object that a name stands for; None where none was given or loaded in this process."""
+
+def broken_promises(plug_in: object, fabrics: Sequence[Fabric]) -> list[str]:
+    """Tells in sentences which promises of its contract a class breaks; nothing where it keeps all.
+
+    It is a policy if it has a method `choose`. With `packetised` it is an order of messages, and with `route` a routing.
+
+    Args:
+        plug_in: The class, or an object of a policy's class.
+        fabrics: The networks on which a routing is tried.
+
+    Raises:
+        ArgumentError: If it has none of these methods.
+        Exception: If the class raises one.
+    """
+
 def gpu_energy(
     system: System,
     jobs: Sequence[tuple[Sequence[int], float, float]],
@@ -6553,7 +6758,7 @@ def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
     """Lists mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
 
     Args:
-        seed: What they are drawn from.
+        seed: The number from which they are drawn.
 
     Returns:
         Each of the 20 mixes: the application and the number of ranks of each of its jobs.
@@ -6590,7 +6795,7 @@ def planner_names() -> list[PlannerName]:
 def play_jobs(
     system: System,
     jobs: Sequence[Job],
-    policy: PolicyName = "preserve",
+    policy: PolicyName | Policy | type[Policy] = ...,
     *,
     bandwidth_model: BandwidthModelName = "sound",
     bandwidth_profile: BandwidthProfileName | None = None,
@@ -6618,26 +6823,30 @@ def play_jobs(
     Args:
         system: A server, or several on a fabric.
         jobs: The jobs; those of one arrival time queue in this order.
-        policy: One of `policy_names`.
-        bandwidth_model: `sound` or `published`: what the policy ranks by.
-        bandwidth_profile: `mapa` or `data-sheet`: what labels the links; if not given, that of
-            the machine.
-        ties: `nearest` or `published`: what decides between matches that tie.
+        policy: One of `policy_names`, or a class as `linkwright.contracts.Policy` has it, or an object of one.
+        bandwidth_model: The bandwidth by which the policy ranks: `sound` or `published`.
+        bandwidth_profile: The source of the links' labels: `mapa` or `data-sheet`; if not given,
+            that of the machine.
+        ties: The rule between matches that tie: `nearest` or `published`.
         discipline: `fifo` or `backfill`.
-        servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
-            fewest are free; `spread`, where the most are; `whole`, as clusters are run.
+        servers: The server in which a job looks for GPUs first. `first-fit` goes in their order,
+            `pack` to where the fewest are free, and `spread` to where the most are. `whole` does as
+            clusters are run.
         unhealthy: GPUs that are out of order from the start.
-        run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
-            every job's iterations run on the real wiring, message by message, beside those of all other jobs.
-        planner: Of played jobs, what plans their all-reduces: one of `planner_names`; `nccl` is what NCCL
-            takes itself for each size, as `expect` has it, and `auto` the fastest of all, as `plan` finds it.
+        run_time: `formula`, `regression` or `played`. `regression` is the formula at the bandwidth
+            of the published regression. `played` runs every job's iterations on the real wiring,
+            message by message, beside those of all other jobs.
+        planner: For played jobs, the planner of their all-reduces, one of `planner_names`. `nccl`
+            takes NCCL's own choice for each size, as `expect` has it. `auto` takes the fastest of
+            all, as `plan` finds it.
         fidelity: Of played jobs, `fluid`, `flow` or `packet`.
         host_copies: Of played jobs, whether the images of every iteration are copied from the host.
-        gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
-            the peak of the server's GPU, of the unit that the workload's kernels use.
+        gpu_speed: For played jobs, `reference` or `own`. `reference` is the V100 that workloads are
+            timed on. `own` is as much faster as the peak of the server's GPU, of the unit that the
+            workload's kernels use.
         precision: Of played jobs at their GPUs' own speed, the numbers that nets multiply.
-        bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
-            least a million; if not given, all are reduced at the end.
+        bucket: For played jobs, the most bytes of gradients that are reduced at once while others
+            are computed, at least a million. If not given, all are reduced at the end.
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
         nccl: With the planner `nccl`, the release by whose rules it chooses, such as 2.21.5; the newest that is
             known where None.

@@ -191,7 +191,7 @@ def bandwidth_by_size(
 
     Args:
         sweeps: For each name the rows of `time_sweep`.
-        collective: What was timed, for the title.
+        collective: The collective that was timed, for the title.
         title: Instead of the default.
     """
     names = list(sweeps)
@@ -237,7 +237,7 @@ def bandwidth_by_algorithm(rows: Sequence[Mapping[str, Any]], title: str) -> alt
 
     Args:
         rows: For each algorithm its name, links, time in seconds and bus bandwidth in GB/s.
-        title: What was timed, of which size, on which machine.
+        title: The heading: the work that was timed, its size and its machine.
     """
     data = [
         {

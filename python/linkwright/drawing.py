@@ -55,8 +55,8 @@ def machine_drawing(
     Args:
         system: The system.
         title: Instead of the default.
-        use: What share of each link was used, by its ends as the system's links have them; then
-            colours say that, and not what a link is.
+        use: The share of each link that was used, by its ends as the system's links have them. With
+            it, colours show that share instead of the kind of link.
     """
     devices = _devices(system)
     links = _links(system, {device["name"]: device for device in devices})

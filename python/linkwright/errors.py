@@ -62,8 +62,8 @@ class LinkwrightError(Exception):
     """Any failure that Linkwright reports; its text is the problem and the remedy.
 
     Attributes:
-        problem: What is wrong.
-        remedy: What would work; None where nothing is known.
+        problem: The fault, in words.
+        remedy: The advice that would work; None where nothing is known.
 
     Example:
         >>> from linkwright import LinkwrightError, Pattern
@@ -133,9 +133,9 @@ class InputError(LinkwrightError, ValueError):
         file: The file's name as the caller gave it, or ``<text>``.
         line: The line of the offending value, from one.
         column: Its column in characters, from one.
-        problem: What is wrong, without the value.
+        problem: The fault, in words, without the value.
         value: The offending value, shortened, without control characters; may be empty.
-        remedy: What would work.
+        remedy: The advice that would work.
     """
 
     remedy: str

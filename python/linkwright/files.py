@@ -56,7 +56,7 @@ def path_of(argument: str, value: object, reader: str | None = None) -> Path:
     Args:
         argument: Its name.
         value: The value that was given.
-        reader: What reads a text that was pasted in place of a path.
+        reader: The function that reads a text that was pasted in place of a path.
 
     Raises:
         ArgumentError: If it is neither a text nor a path.

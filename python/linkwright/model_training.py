@@ -178,7 +178,8 @@ def train_model(
 
         servers: How many of the machine there are; as many as the layout needs where absent.
 
-        fabric: What joins the servers, as `network` of `read_system`; a fat-tree where absent.
+        fabric: The network that joins the servers, as `network` of `read_system`; a fat-tree where
+            absent.
 
         gpus: How many, from the lowest ids, or which; those of the layout where absent.
 
@@ -203,9 +204,9 @@ def train_model(
 
         optimizer: `sgd`, `momentum` or `adam`.
 
-        zero: What replicas divide, from 0 to 3; 3 with `fsdp` in the layout, else 0, if absent.
+        zero: How much replicas divide, from 0 to 3. If absent, 3 with `fsdp` in the layout, else 0.
 
-        recompute: What the backward pass computes again, as for `ModelTraining`.
+        recompute: The part that the backward pass computes again, as for `ModelTraining`.
 
         kernels: `fused`, `eager` or `compiled`, as for `ModelTraining`.
 
@@ -219,8 +220,8 @@ def train_model(
         prefetch: Blocks whose divided weights are gathered ahead.
 
         bucket: Bytes of gradients that are reduced at once, or a text such as `25MiB`, where
-            replicas keep whole weights; 0 for every block's apart, PyTorch's or Megatron's where
-            absent.
+            replicas keep whole weights. 0 reduces every block's apart. Where absent, it is
+            PyTorch's or Megatron's.
 
         lora: Numbers between the small matrices that are trained in the place of all weights.
 
@@ -266,8 +267,9 @@ def train_model(
 
         restart_time: Seconds until a failed training goes on from its last checkpoint; none where
             absent.
-        measured: A trace of PyTorch's profiler of the same model on the same GPUs: kernels take as
-            many times as long as by the model as they took in it. Collectives stay the model's.
+        measured: A trace of PyTorch's profiler of the same model on the same GPUs. The time of
+            kernels is scaled by the ratio of the measured to the modelled one. Collectives stay the
+            model's.
 
         measured_layout: By which the trace ran; the asked one where absent.
 

@@ -72,10 +72,10 @@ class LogRow:
         expected_time: Seconds.
         measured_bus_bandwidth: GB/s.
         expected_bus_bandwidth: GB/s.
-        algorithm: What NCCL is expected to run.
+        algorithm: The algorithm that NCCL is expected to run.
         protocol: With which protocol.
         channels: On how many channels.
-        chunk: In chunks of so many bytes.
+        chunk: The bytes of each chunk.
         line: The log's line, from one.
     """
 
@@ -164,13 +164,13 @@ def compare_log(
     """Each size of a log beside what is expected of it.
 
     Args:
-        log: What was measured.
+        log: The measurements.
         system: Where.
         gpus: On which GPUs, by their ids.
         collective: One of `collective_names`.
         root: As for `plan`.
-        options: As `expect` takes them; without `nccl`, the version that the log names, where it
-            names one that can be read; without `processes`, `numbers` or `operation`, what the
+        options: The options of `expect`. Without `nccl`, it takes the version that the log names,
+            where it can be read. Without `processes`, `numbers` or `operation`, it takes what the
             log tells.
 
     Raises:
@@ -240,12 +240,13 @@ class CalibratedTerm:
     """A term of a collective's time that a machine may have of its own.
 
     Attributes:
-        name: As the machine's file has it: `reached.nvlink4` is what long transfers reach of the
-            peak of such links, `in_switch.nvlink4` what reductions in its switches do, and
-            `launch.alone`, `launch.each` and `launch.group` are what a launch takes.
+        name: The term's name in the machine's file. `reached.nvlink4` is the share of the peak that
+            long transfers reach on such links. `in_switch.nvlink4` is the share that reductions in
+            its switches reach. `launch.alone`, `launch.each` and `launch.group` are the times of a
+            launch.
         is_time: Whether its values are seconds; else they are parts of a peak.
-        before: What it was.
-        after: What it is; None where the log does not tell it, so that it stays.
+        before: The value that it had.
+        after: The value that it has now; None where the log does not tell it, so that it stays.
         uncertainty: How uncertain that is, as a part of it, where each time is off by 5 %.
         reason: Why the log does not tell it.
     """
@@ -341,8 +342,9 @@ def calibrate_log(
         gpudirect: As for `expect`.
 
     Raises:
-        InputError: If the log is of a run that failed, of several runs or of too few sizes, if
-            it is no answer to the question, or if the model lacks what ran; with the line.
+        InputError: If the log is of a run that failed, of several runs or of too few sizes. Also if
+            it is no answer to the question, or if the model lacks what ran. The error names the
+            line.
         CollectiveError: If it tells nothing of the machine, or nothing can be expected.
     """
     server, terms, rows = calibrate(

@@ -100,18 +100,19 @@ def train(
     gpu_bandwidth: float | str | None = None,
     gpu: PathOrName | None = None,
 ) -> TrainingRun:
-    """What a step of training a network takes on a machine.
+    """Tells the time that a step of training a network takes on a machine.
 
     Args:
         network: One of `neural_networks`, one's own file (TOML), or a `NeuralNetwork`.
         machine: A preset's name, a machine's file, or a `System`.
         servers: How many of the machine there are; as many as `gpus` needs where absent.
-        fabric: What joins the servers, as `network` of `read_system`; a fat-tree where absent.
+        fabric: The network that joins the servers, as `network` of `read_system`; a fat-tree where
+            absent.
         gpus: How many, from the lowest ids, or which; all where absent.
         batch: Samples of a step, over all GPUs.
-        communication: How data moves, or several ways that are compared: `nccl`, a planner of
-            all-reduces such as `packing`, or a way such as `p2p`, `fsdp` or `pipeline`; a way
-            by collectives takes a planner behind a colon, as `fsdp:packing`.
+        communication: How data moves, or several ways to compare. A way is `nccl`, a planner of
+            all-reduces such as `packing`, or a name such as `p2p`, `fsdp` or `pipeline`. A way by
+            collectives takes a planner behind a colon, as `fsdp:packing`.
         size: Points of an image each way, where the network takes images.
         tokens: Of a sequence, where the network takes sequences.
         scaling: Whether the same is played on 1, 2, 4, ... GPUs; up to 16 where absent.
@@ -126,12 +127,12 @@ def train(
         micro_batch: Samples that go through a pipeline at once; the batch has four such parts for
             each GPU where absent.
         host_copies: Whether samples are copied from the host in every step; synthetic ones are not.
-        terms: What kernels reach and frameworks cost: a file, or the TOML itself, like that of
-            `training_terms`.
-        measured: Times of layers that replace the model's, of the samples that one GPU computes
-            at once: a file, or the comma-separated values themselves
-            (docs/reference/formats.md); or a trace of PyTorch's profiler of the same network on
-            the same GPUs, by which layers take as long as was measured.
+        terms: The speeds that kernels reach and the costs of frameworks: a file, or the TOML
+            itself, like that of `training_terms`.
+        measured: Times of layers that replace the model's, of the samples that one GPU computes at
+            once. It is a file, or the comma-separated values themselves
+            (docs/reference/formats.md). It may also be a trace of PyTorch's profiler of the same
+            network on the same GPUs. With a trace, layers take as long as was measured.
         measured_batch: Samples of a step of the trace, over all of its GPUs; each GPU computed as
             many as now where absent.
         shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`.

@@ -72,8 +72,8 @@ def boxes(
     """A box for each group of values: quartiles, the median, and whiskers to both ends.
 
     Args:
-        groups: The values by what is told apart on the axis and beside one another there, which
-            are the columns `group` and `policy` of the chart.
+        groups: The values by group on the axis and by policy beside one another there. These are
+            the columns `group` and `policy` of the chart.
         across: The axis with a place for each group; the values stand on the other.
         offset: Where the policies of a group stand.
         colour: How they are told apart.

@@ -53,15 +53,15 @@ def read_program(
     """Reads the program of a job's ranks: an application's skeleton, or a recorded trace.
 
     Args:
-        name_or_path: A name of `applications`, or the path of an OTF2 archive (its folder or
-            its anchor file, such as `traces.otf2`) or of GOAL text. A name comes first.
+        name_or_path: A name of `applications`, or a path. The path is that of an OTF2 archive (its
+            folder or its anchor file, such as `traces.otf2`) or of GOAL text. A name comes first.
         ranks: How many ranks an application has; a trace has its own.
         parameters: An application's, such as `message="64 KiB"`.
 
     Raises:
         FileError: If there is neither such an application nor such a file.
         InputError: If the trace is cut or damaged, or the text is no GOAL.
-        SimulationError: If the application cannot run on so many ranks, or the trace records
+        SimulationError: If the application cannot run on that number of ranks, or the trace records
             nothing that can be played again.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """

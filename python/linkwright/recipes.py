@@ -40,19 +40,20 @@ class Recipe:
     """How a network is trained, whatever it is trained on.
 
     Attributes:
-        network: What is trained.
+        network: The network to train.
         batch: Samples of a step, over all GPUs.
         precision: The numbers that are multiplied.
         gradients: The numbers that gradients are kept and reduced in; those of `precision` where
             absent.
-        optimizer: What turns gradients into weights.
+        optimizer: The rule that turns gradients into weights.
         framework: Whose costs around kernels count.
         overlap: Whether gradients are reduced while others are computed.
         bucket: Bytes of gradients that are reduced at once; the framework's where absent.
         micro_batch: Samples that go through a pipeline at once; the batch has four such parts for
             each GPU where absent.
         host_copies: Whether samples are copied from the host in every step.
-        terms: What kernels reach and frameworks cost; Linkwright's own where absent.
+        terms: The speeds that kernels reach and the costs of frameworks; Linkwright's own where
+            absent.
         measured: Times of layers that replace the model's, as comma-separated values.
         trace: Kernels by which layers take as many times as long as by the model.
         trace_samples: Samples that a GPU computed at once in the trace; as many as now where

@@ -101,15 +101,15 @@ def read_system(
     """A system of servers and a network by their names, or from files.
 
     Args:
-        server: As for `System`, and where it is a preset's name, it may be the path of a file of
-            any format that can be imported. A preset comes first: write `./name` for a file of
-            the same name.
+        server: The server, as for `System`. In place of a preset's name, it may be the path of a
+            file of any format that can be imported. A preset comes first: write `./name` for a file
+            of the same name.
         servers: How many servers there are, as for `System`.
-        network: As for `System`, and it may be the path of a file: TOML of a kind and its
-            parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a file of
-            the same name. `file` and `routing_table` of a dictionary are paths.
-        gpus: How many GPUs are wanted in all: as many servers as have them, or, of nodes that
-            nobody describes on a network that nobody names, a fat-tree of that size.
+        network: The network, as for `System`. It may also be the path of a file: TOML of a kind and
+            its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a file
+            of the same name. `file` and `routing_table` of a dictionary are paths.
+        gpus: The number of GPUs that are wanted in all. The system gets as many servers as have
+            them. If neither nodes nor a network are described, it is a fat-tree of that size.
         format: Of a server's file, one of `import_format_names`; told from the text where absent.
         name: Of a server from a file; where absent, a TOML file's own, else the file's stem.
         nvlink: The NVLink generation where a server's file does not say it.
@@ -289,8 +289,8 @@ def read_fabric(
     """Returns a network of a kind, or the network in a file.
 
     Args:
-        kind_or_path: A name of `fabric_names`, or the path of a file: TOML of a kind and
-            its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a
+        kind_or_path: A name of `fabric_names`, or the path of a file. The file is TOML of a kind
+            and its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a
             file of the same name.
         ports: Of a kind, how many nodes it has to join at least, as for `Fabric`.
         parameters: Of a kind, as for `Fabric`.

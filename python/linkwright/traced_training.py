@@ -48,7 +48,9 @@ class TracedTraining:
         layout, batch, micro_batch = asked
         run = layout if self.layout is None else self.layout
         if run == AUTO:
-            raise SimulationError("the trace does not give its layout", "say --measured-layout")
+            raise SimulationError(
+                "the trace does not give its layout", "say --set measured_layout=PART=N,..."
+            )
         micro_batch = micro_batch if self.micro_batch is None else self.micro_batch
         if self.batch is not None:
             batch = self.batch

@@ -30,7 +30,7 @@ class Ended:
     Attributes:
         killed: Whether it was killed at the step; else it had fewer, and ended by itself.
         code: Its exit code, if it ended by itself.
-        out: What it had printed.
+        out: The text that it had printed.
     """
 
     killed: bool

@@ -1,4 +1,4 @@
-"""Every public name, and what stands behind it."""
+"""Finds every public name, and the object that stands behind it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SOURCES = ("crates", "docs", "examples", "python", "validation", "fuzz")
 
 
 def recipes() -> dict[str, str]:
-    """What each recipe says, by what is added."""
+    """Returns the text of each recipe, by the thing that it adds."""
     items = RECIPES.split("\n### ")[1:]
     return {
         title: text.split("\n## ")[0] for title, _, text in (it.partition("\n") for it in items)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from commands import fails, linkwright
@@ -116,7 +116,7 @@ def test_the_examples_keep_their_promises(rules: ModuleType) -> None:
 def test_a_policy_gives_gpus_in_place_of_a_name(rules: ModuleType) -> None:
     system = lw.System("dgx1-v100")
     for policy in (rules.LowestIds, rules.LowestIds(), f"{RULES}:LowestIds"):
-        own, known = lw.Allocator(system, policy), lw.Allocator(system, "baseline")
+        own, known = lw.Allocator(system, cast(Any, policy)), lw.Allocator(system, "baseline")
         assert own.policy == f"{RULES}:LowestIds"
         for job in ("a", "b", "c"):
             assert own.allocate(job, RING) == known.allocate(job, RING)
@@ -223,7 +223,8 @@ def test_a_copy_gives_the_bytes_of_a_day(rules: ModuleType) -> None:
     own, known = run.results
     assert own.policy == f"{RULES}:LowestIds"
     assert own.named("a").to_json() == known.named("a").to_json()
-    greedy = lw.scenario.play_mix("dgx1-v100-mix.toml", policies=[ByBandwidth, "greedy"]).results
+    both: Any = [ByBandwidth, "greedy"]
+    greedy = lw.scenario.play_mix("dgx1-v100-mix.toml", policies=both).results
     assert greedy[0].named("a").to_json() == greedy[1].named("a").to_json()
 
 

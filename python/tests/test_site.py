@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import material
+import material  # type: ignore[import-untyped]
 import pytest
 import yaml  # type: ignore[import-untyped]
 from commands import linkwright

@@ -212,13 +212,14 @@ impl Allocator {
     ///     servers: As a day's queue chooses servers: `first-fit`, `pack`, `spread` or `whole`.
     ///     bandwidth_model: `sound` or `published`.
     ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of each machine.
-    ///     ties: `nearest` or `published`: what decides between matches that tie in the policy's
-    ///         scores.
+    ///     ties: The rule between matches that tie in the policy's scores: `nearest` or
+    ///         `published`.
     ///     bandwidth_fit: Coefficients in place of the published; for `published` alone.
-    ///     state: What `save` returned earlier.
+    ///     state: The text that `save` returned earlier.
     ///     state_file: The state's name in errors.
-    ///     lost: GPUs that the servers have lost since the state was saved, by their ids then;
-    ///         needed only where names, places and links leave open which they are.
+    ///     lost: The GPUs that the servers have lost since the state was saved, by their ids at
+    ///         that time. They are needed only where names, places and links leave open which they
+    ///         are.
     ///
     /// Raises:
     ///     AllocationError: If a name is unknown.

@@ -30,7 +30,7 @@ use crate::worker::interruptible;
 ///
 /// Args:
 ///     system: The machine, as it is known.
-///     log: What was measured: one run that went well, of three sizes or more.
+///     log: The measurements: one run that went well, of three sizes or more.
 ///     gpus: On which GPUs, by their ids.
 ///     collective: One of `collective_names`.
 ///     root: As for `plan`.
@@ -54,8 +54,8 @@ use crate::worker::interruptible;
 ///     line of the log.
 ///
 /// Raises:
-///     InputError: If the log is of a run that failed, of several runs, of too few sizes, of another
-///         collective or of another number of GPUs, with the line.
+///     InputError: If the log is of a run that failed, of several runs or of too few sizes. Also if
+///         it is of another collective or another number of GPUs. The error names the line.
 ///     CollectiveError: If it tells no term, the GPUs are in servers of several kinds, or as `expect`.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]

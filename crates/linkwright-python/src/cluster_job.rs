@@ -85,17 +85,16 @@ impl ClusterJob {
     /// Makes a job.
     ///
     /// Args:
-    ///     program: What its ranks do.
+    ///     program: The operations that its ranks perform.
     ///     name: Its name; the program's where absent.
     ///     iterations: How often the main loop runs.
     ///     start: When its ranks start, in seconds.
-    ///     computation_scale: What times of computation are multiplied by; 0.1 computes ten
-    ///         times as fast.
+    ///     computation_scale: The factor on times of computation; 0.1 computes ten times as fast.
     ///     priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
     ///     mapping: A placement, as for `System.play`, or the GPU of each rank; where absent, what the replay
     ///         says.
-    ///     deadline: How long each of its host copies may take, as a multiple of its time on an idle
-    ///         bus, where the arbitration of PCIe heeds it; 0.001 to 1000.
+    ///     deadline: The time that each of its host copies may take, as a multiple of its time on
+    ///         an idle bus; 0.001 to 1000. It counts where the arbitration of PCIe heeds it.
     ///
     /// Raises:
     ///     SimulationError: If a number is out of range or there is no such mapping.

@@ -40,14 +40,15 @@ use crate::worker::interruptible;
 ///         NVLink or xGMI, else PCIe.
 ///     network_bandwidth: GB/s that a server's network interfaces were measured to reach
 ///         together.
-///     processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other (up
-///         to NCCL 2.8 as a `group`); as
-///         nccl-tests is usually run if absent: one on a lone server.
+///     processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other
+///         (up to NCCL 2.8 as a `group`). Where absent, it is as nccl-tests is usually run: `one`
+///         on a lone server.
 ///     numbers: The type of the numbers, by nccl-tests' names (`int8`, `half`); `float` if absent.
-///     operation: What is done with them, by nccl-tests' names (`max`, `avg`); `sum` if absent.
-///     terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
-///     cross_nic: Whether rings and trees may leave a server by another interface than they entered by:
-///         0 never, 1 always, 2 where that carries more (`NCCL_CROSS_NIC`).
+///     operation: The reduction, by nccl-tests' names (`max`, `avg`); `sum` if absent.
+///     terms: The costs of kernels, as TOML in the form of `kernel_terms`; linkwright's own if
+///         absent.
+///     cross_nic: Whether rings and trees may leave a server by another interface than they entered
+///         by (`NCCL_CROSS_NIC`). 0 is never, 1 is always, and 2 is where that carries more.
 ///     pxn: Whether GPUs far from an interface send by one that is near, over NVLink (not
 ///         `NCCL_PXN_DISABLE`); from NCCL 2.12 on.
 ///     gpudirect: Whether interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`);

@@ -26,7 +26,7 @@ use crate::number::whole;
 /// `offsets`, one for each; None for those that take no part. Loads go on before their words are
 /// there: `wait` waits.
 ///
-/// `GpuSystem.run` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
+/// `GpuSystem.play` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
 #[pyclass(eq, module = "linkwright.gpu")]
 #[derive(Clone, PartialEq)]
 pub struct GpuKernel {
@@ -191,7 +191,7 @@ impl GpuKernel {
     /// Makes a kernel without buffers and operations.
     ///
     /// Args:
-    ///     name: What people call it.
+    ///     name: The name for people.
     ///
     /// Raises:
     ///     SimulationError: If the name is none.
@@ -204,7 +204,7 @@ impl GpuKernel {
     /// Reads a kernel from a text.
     ///
     /// Args:
-    ///     text: What the file holds (docs/reference/formats.md).
+    ///     text: The content of the file (docs/reference/formats.md).
     ///     file: Its name, for errors.
     ///
     /// Raises:
@@ -246,11 +246,11 @@ impl GpuKernel {
     /// Adds a buffer.
     ///
     /// Args:
-    ///     name: What people call it.
+    ///     name: The name for people.
     ///     size: How many bytes it has, a multiple of 4.
     ///     copy: Which way the host copies it, where GPUs have memories of their own: `in`, `out`,
     ///         `inout` or `scratch` (neither).
-    ///     data: What it holds at the start: a value of 4 bytes for all words, one for each, or
+    ///     data: Its content at the start: a value of 4 bytes for all words, one for each, or
     ///         bytes, as `array.tobytes()` gives them.
     ///
     /// Raises:
@@ -276,7 +276,7 @@ impl GpuKernel {
     /// Begins another launch, which starts when the one before has ended.
     ///
     /// Args:
-    ///     name: What people call it.
+    ///     name: The name for people.
     ///     lds: Bytes of memory that each of its work-groups shares.
     ///
     /// Raises:
@@ -359,8 +359,8 @@ impl GpuKernel {
     ///     wavefront: Whose operation it is.
     ///     buffer: To which buffer.
     ///     offset: The first work-item's first byte there.
-    ///     values: What is stored: a value of 4 bytes for all words, or one for each, work-item by
-    ///         work-item.
+    ///     values: The words to store: a value of 4 bytes for all of them, or one for each,
+    ///         work-item by work-item.
     ///     width: Bytes of each work-item: 4, 8, 12 or 16.
     ///     stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
     ///     lanes: How many work-items take part.
@@ -433,7 +433,7 @@ impl GpuKernel {
     /// Args:
     ///     wavefront: Whose operation it is.
     ///     operation: `add`, `exchange` or `max`.
-    ///     buffer: Of which buffer.
+    ///     buffer: The buffer's name.
     ///     offset: The first work-item's first byte there.
     ///     values: The operands: one for all, or one for each.
     ///     stride: Bytes from a work-item's word to the next one's.
@@ -475,7 +475,7 @@ impl GpuKernel {
     ///     wavefront: Whose operation it is.
     ///     buffer: From which buffer.
     ///     offset: The word's first byte there.
-    ///     value: What it waits for.
+    ///     value: The value that it waits for.
     ///
     /// Raises:
     ///     SimulationError: If there is no such buffer, or it does not have these bytes.
@@ -575,7 +575,7 @@ impl GpuKernel {
     ///
     /// Args:
     ///     buffer: Which buffer.
-    ///     values: What its words must be.
+    ///     values: The values that its words must have.
     ///     offset: The first byte of the first.
     ///
     /// Raises:

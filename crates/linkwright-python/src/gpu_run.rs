@@ -69,8 +69,9 @@ impl GpuSystem {
     ///     without: Parts that the machine lacks: devices (`mlx5_3` of every server, `node1/mlx5_3` of
     ///         one), or all links of a pair (`GPU0-GPU3`).
     ///     memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
-    ///     distribution: Which GPU's memory holds what: `unified`, pages in turn; `discrete`,
-    ///         buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
+    ///     distribution: The rule by which data lies in the GPUs' memories. `unified` deals out
+    ///         pages in turn, and `discrete` deals out buffers in equal blocks. `first` puts all in
+    ///         the memory of the first GPU, which alone runs kernels.
     ///     remote: Under `first`, the names of buffers that lie in the second GPU's memory instead.
     ///     dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
     ///     shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s; a machine says its own.

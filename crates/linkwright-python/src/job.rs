@@ -296,13 +296,13 @@ pub fn write_jobs(py: Python<'_>, #[pyo3(from_py_with = given)] jobs: Vec<Job>) 
 ///     seed: The same seed gives the same jobs.
 ///     count: How many jobs.
 ///     max_gpus: The GPUs of the largest; sizes are uniform from one to this.
-///     workloads: What to draw from; all nine where absent.
+///     workloads: The workloads to draw from; all nine where absent.
 ///     mean_interarrival: Mean seconds between arrivals; all at zero where absent.
-///     train: Networks to draw from beside the workloads, of which there are none then unless they
-///         are named; they are trained layer by layer.
+///     train: Networks to draw from beside the workloads; they are trained layer by layer. With
+///         networks, workloads take part only if they are named.
 ///     samples_per_gpu: Samples of each GPU in an iteration of these.
 ///     iterations: Of every job; as many as the workload's where absent.
-///     patterns: What to draw patterns of communication from; a ring for all where absent.
+///     patterns: The patterns of communication to draw from; a ring for all where absent.
 ///
 /// Raises:
 ///     AllocationError: If a pattern is unknown.

@@ -127,9 +127,10 @@ impl LayoutSearch {
     ///
     ///     micro_batch: Samples that a replica computes at once; all that divide its batch where absent.
     ///
-    ///     zero: What replicas divide, from 0 to 3; all of it where absent.
+    ///     zero: How much replicas divide, from 0 to 3; all of it where absent.
     ///
-    ///     recompute: What the backward pass computes again; the least that fits where absent.
+    ///     recompute: The part that the backward pass computes again; the least that fits where
+    ///         absent.
     ///
     ///     capacity: Bytes that a GPU has; all fits where absent.
     ///
@@ -250,9 +251,9 @@ impl LayoutSearch {
     ///
     ///     micro_batch: Samples that a replica computes at once.
     ///
-    ///     zero: What replicas divide.
+    ///     zero: How much replicas divide.
     ///
-    ///     recompute: What the backward pass computes again.
+    ///     recompute: The part that the backward pass computes again.
     ///
     /// Raises:
     ///     SimulationError: If the layout is not sound.

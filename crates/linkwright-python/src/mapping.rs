@@ -10,7 +10,7 @@ use crate::number;
 /// Reads a mapping file: the index of one GPU for each rank, a line each.
 ///
 /// Args:
-///     text: The text; what follows a `#` is a comment.
+///     text: The text; a comment begins with `#`.
 ///     ranks: How many ranks each job has, in the jobs' order.
 ///     gpus: How many GPUs there are.
 ///     file: Its name in errors.
@@ -19,8 +19,8 @@ use crate::number;
 ///     The GPU of each rank, a list for each job.
 ///
 /// Raises:
-///     InputError: If a line names no GPU or one that another rank has, or if there are too few
-///         lines or too many; with line and column.
+///     InputError: If a line names no GPU or one that another rank has. Also if there are too few
+///         lines or too many. The error names the line and the column.
 ///     SimulationError: If a count is below zero or above 2^32 - 1.
 #[pyfunction]
 #[pyo3(signature = (text: "str", ranks: "Sequence[int]", gpus: "int", file: "str" = "<text>"))]

@@ -97,9 +97,11 @@ impl ModelTraining {
     /// Args:
     ///     model: The model that is trained, on sequences of its length.
     ///
-    ///     layout: How it is divided, as `fsdp=4,tp=8`: replicas (`dp`), replicas that divide what they keep
-    ///         (`fsdp`), parts of layers (`tp`), stages (`pp`) with chunks (`vp`), parts of sequences (`cp`),
-    ///         of the experts (`ep`) and of each expert (`etp`; as `tp` where absent). Parts left out are one.
+    ///     layout: How the training is divided, as `fsdp=4,tp=8`. `dp` counts replicas, and `fsdp`
+    ///         counts replicas that divide what they keep. `tp` counts parts of layers, `pp`
+    ///         stages, `vp` their chunks, and `cp` parts of sequences. `ep` counts parts of the
+    ///         experts, and `etp` parts of each expert (as `tp` where absent). Other counts that
+    ///         are left out are one.
     ///
     ///     batch: Samples of a step, over all GPUs.
     ///
@@ -113,14 +115,15 @@ impl ModelTraining {
     ///
     ///     gradients: The numbers that gradients are kept in.
     ///
-    ///     optimizer: What turns gradients into weights.
+    ///     optimizer: The rule that turns gradients into weights.
     ///
-    ///     zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
-    ///         (3); 3 where the layout has `fsdp`, else 0, where absent.
+    ///     zero: How much replicas divide: nothing (0), the optimizer's state (1), gradients too
+    ///         (2), weights too (3). Where absent, it is 3 if the layout has `fsdp`, else 0.
     ///
-    ///     recompute: What the backward pass computes again: `none`, `selective` (attention's core),
-    ///         `selective-op` (by operation, as torchtitan), `full`, `full:N` (N blocks of each chunk), or
-    ///         modules joined by `+`, as `layernorm+moe_act`.
+    ///     recompute: The part that the backward pass computes again: `none`, `selective`
+    ///         (attention's core), `selective-op` (by operation, as torchtitan) or `full`. It may
+    ///         also be `full:N` (N blocks of each chunk), or modules joined by `+`, as
+    ///         `layernorm+moe_act`.
     ///
     ///     kernels: Whose kernels compute: `fused` (Transformer Engine's), `eager` or `compiled` (PyTorch's);
     ///         `eager` with `zero` 3, else `fused`, where absent.
@@ -132,8 +135,9 @@ impl ModelTraining {
     ///     lora_target: Beside which matrices they stand: `attention`, `all`, or names of PEFT or Megatron joined
     ///         by `+`, as `q_proj+v_proj`.
     ///
-    ///     fp8_weights: Whether weights are kept in the numbers of `fp8`, `mxfp8` or `nvfp4` alone, as Megatron's
-    ///         `fp8_param_gather` has it; else copies in these stand beside them.
+    ///     fp8_weights: Whether weights are kept in the numbers of `fp8`, `mxfp8` or `nvfp4` alone,
+    ///         as Megatron's `fp8_param_gather` has it. Otherwise copies in these numbers stand
+    ///         beside them.
     ///
     ///     fp8_activations: Whether what a perceptron's function reads is kept in eight bits, as Megatron's
     ///         `activation_func_fp8_input_store` has it.

@@ -38,7 +38,7 @@ impl NcclTestsLog {
     ///
     /// Args:
     ///     text: The output of all_reduce_perf or another test; a launcher's words before a line are skipped.
-    ///     file: What errors call it.
+    ///     file: The name that errors give the file.
     ///
     /// Raises:
     ///     InputError: If no row can be read: of another tool, or of a run that failed before its first

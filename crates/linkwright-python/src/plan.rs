@@ -33,25 +33,26 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///         that is its fastest (`Schedule.tried` says what was tried).
 ///     root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
 ///         and scatter; the job's first where None. Others have no root and take None only.
-///     links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
-///         servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, where a named
-///         algorithm takes a size).
-///     size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
-///         or many shallow ones, and how a hybrid splits them; 64 MiB for `auto` where None, and few
-///         trees for `packing`.
+///     links: `auto`, `nvlink` or `xgmi`, `pcie`, or `hybrid`. `auto` takes NVLink or xGMI where it
+///         joins all GPUs, else PCIe, and the network between servers. `hybrid` takes NVLink and
+///         PCIe at once, where a named algorithm takes a size.
+///     size: The bytes, as nccl-tests counts them, for which the plan is to be fast. They decide
+///         between few deep trees and many shallow ones, and how a hybrid splits them. Where None,
+///         `auto` plans for 64 MiB, and `packing` takes few trees.
 ///     protocol: With `auto`, the only protocol that plans are timed with; all that an algorithm has
 ///         where None.
-///     peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
-///         T_dpa); an assumed 0.25 ms for each other GPU where None.
-///     helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink; then `packing`
-///         plans, whatever the size, and an all-to-all is not planned so. `Schedule.helpers` says what it takes.
+///     peer_access_switch: The seconds that a hybrid needs before PCIe carries data (Blink's
+///         T_dpa). Where None, an assumed 0.25 ms for each other GPU.
+///     helpers: GPUs outside the job, on its servers, that may pass its data on over NVLink. With
+///         helpers, `packing` plans at every size; an all-to-all cannot be planned.
+///         `Schedule.helpers` names those that the plan takes.
 ///     stream_reuse: Whether trees that share a link take turns on it. Each does so in proportion
 ///         to its data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 ///
 /// Raises:
-///     CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
-///         join them, the algorithm does not do the collective, it has no such root, or a hybrid
-///         has no size.
+///     CollectiveError: If a name is unknown, the GPUs do not fit the system, or the links do not
+///         join them. Also if the algorithm does not do the collective, it has no such root, or a
+///         hybrid has no size.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 ///
 /// Example:

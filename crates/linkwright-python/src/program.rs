@@ -39,8 +39,8 @@ impl Program {
     ///     options: The application's parameters, such as `message="64 KiB"`.
     ///
     /// Raises:
-    ///     SimulationError: If there is no such application, it has no such parameter, or it
-    ///         cannot run on so many ranks.
+    ///     SimulationError: If there is no such application, it has no such parameter, or it cannot
+    ///         run on that number of ranks.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
     #[pyo3(signature = (application: "ApplicationName", ranks: "int", **options))]
@@ -61,7 +61,7 @@ impl Program {
     /// Args:
     ///     text: The text.
     ///     file: Its name, in errors and as the program's name.
-    ///     time_unit: What a `calc` counts, in seconds; LogGOPSim's is the nanosecond.
+    ///     time_unit: The seconds of one unit of a `calc`; LogGOPSim's is the nanosecond.
     ///
     /// Raises:
     ///     InputError: If the text is no GOAL, with line and column.
@@ -251,7 +251,7 @@ pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
 /// Lists mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
 ///
 /// Args:
-///     seed: What they are drawn from.
+///     seed: The number from which they are drawn.
 ///
 /// Returns:
 ///     Each of the 20 mixes: the application and the number of ranks of each of its jobs.

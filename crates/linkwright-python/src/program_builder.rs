@@ -86,7 +86,7 @@ impl ProgramBuilder {
     ///
     /// Args:
     ///     ranks: How many ranks it has, 1 to 1,048,576.
-    ///     name: What people call it.
+    ///     name: The name for people.
     ///
     /// Raises:
     ///     SimulationError: If there are no ranks, or too many.
@@ -125,7 +125,7 @@ impl ProgramBuilder {
     ///     after: Operations of the same rank that have to be complete before.
     ///
     /// Returns:
-    ///     What a later `after` or `wait` may name.
+    ///     The operation, which a later `after` or `wait` may name.
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank, a number is out of range, or an operation of
@@ -184,8 +184,9 @@ impl ProgramBuilder {
     ///     rank: Who sends.
     ///     to: Who receives.
     ///     size: Bytes, or a text such as "64 MiB".
-    ///     tag: What the receiver may select by.
-    ///     communicator: Of which both are, as `communicator` numbers them; 0 has all ranks.
+    ///     tag: The number by which the receiver may select the message.
+    ///     communicator: The number of the communicator that has both ranks, as `communicator`
+    ///         gives it; 0 has all ranks.
     ///     route: Over which links its data goes: `any`, `fabric` (NVLink, xGMI), `host` (PCIe) or
     ///         `network`.
     ///     stream: As in `compute`.
@@ -193,11 +194,11 @@ impl ProgramBuilder {
     ///     after: As in `compute`.
     ///
     /// Returns:
-    ///     What a later `after` or `wait` may name.
+    ///     The operation, which a later `after` or `wait` may name.
     ///
     /// Raises:
-    ///     SimulationError: If there is no such rank, communicator or class of links, a number is
-    ///         out of range, or an operation of `after` is of another rank or builder.
+    ///     SimulationError: If there is no such rank, communicator or class of links, or a number
+    ///         is out of range. Also if an operation of `after` is of another rank or builder.
     #[pyo3(signature = (
         rank: "int", to: "int", size: "int | str", *, tag: "int" = 0, communicator: "int" = 0,
         route: "Literal['fabric', 'host', 'network', 'any']" = "any", stream: "int" = 0, blocking: "bool" = true,
@@ -232,17 +233,17 @@ impl ProgramBuilder {
     ///     source: Who sends; None takes any.
     ///     size: How much at most: bytes, or a text such as "64 MiB".
     ///     tag: The message's tag; None takes any.
-    ///     communicator: Of which both are; 0 has all ranks.
+    ///     communicator: The number of the communicator that has both ranks; 0 has all ranks.
     ///     stream: As in `compute`.
     ///     blocking: As in `compute`.
     ///     after: As in `compute`.
     ///
     /// Returns:
-    ///     What a later `after` or `wait` may name.
+    ///     The operation, which a later `after` or `wait` may name.
     ///
     /// Raises:
-    ///     SimulationError: If there is no such rank or communicator, a number is out of range, or
-    ///         an operation of `after` is of another rank or builder.
+    ///     SimulationError: If there is no such rank or communicator, or a number is out of range.
+    ///         Also if an operation of `after` is of another rank or builder.
     #[pyo3(signature = (
         rank: "int", source: "int | None", size: "int | str", *, tag: "int | None" = Some(0),
         communicator: "int" = 0, stream: "int" = 0, blocking: "bool" = true,
@@ -285,12 +286,12 @@ impl ProgramBuilder {
     ///     after: As in `compute`.
     ///
     /// Returns:
-    ///     What a later `after` or `wait` may name.
+    ///     The operation, which a later `after` or `wait` may name.
     ///
     /// Raises:
-    ///     SimulationError: If there is no such rank, direction or class of links, `peer` is
-    ///         missing or too much, a number is out of range, or an operation of `after` is of
-    ///         another rank or builder.
+    ///     SimulationError: If there is no such rank, direction or class of links, or a number is
+    ///         out of range. Also if `peer` is missing or too much, or an operation of `after` is
+    ///         of another rank or builder.
     #[pyo3(signature = (
         rank: "int",
         direction: "Literal['host-to-device', 'device-to-host', 'peer']",
@@ -338,14 +339,14 @@ impl ProgramBuilder {
     /// Args:
     ///     rank: Whose operation it is.
     ///     size: How much of each of the two: bytes, or a text such as "64 MiB".
-    ///     rate: Bytes per second, or a text such as "300 GB/s"; where absent as fast as the GPU's
-    ///         memory, which reads both and writes the sum.
+    ///     rate: Bytes per second, or a text such as "300 GB/s". Where absent, it is as fast as the
+    ///         GPU's memory, which reads both and writes the sum.
     ///     stream: As in `compute`.
     ///     blocking: As in `compute`.
     ///     after: As in `compute`.
     ///
     /// Returns:
-    ///     What a later `after` or `wait` may name.
+    ///     The operation, which a later `after` or `wait` may name.
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank, a number is out of range, or an operation of
@@ -373,10 +374,10 @@ impl ProgramBuilder {
     ///
     /// Args:
     ///     kind: Its name, such as `all-reduce`: one of `collective_names()`.
-    ///     size: What each rank contributes, for all-to-all to each other: bytes, or a text such as
-    ///         "64 MiB".
+    ///     size: The data that each rank contributes, for all-to-all to each other: bytes, or a
+    ///         text such as "64 MiB".
     ///     root: The rank that is special, where the collective has one.
-    ///     communicator: Of which ranks; 0 has all.
+    ///     communicator: The number of the communicator whose ranks take part; 0 has all.
     ///     stream: As in `compute`, in each rank.
     ///     blocking: As in `compute`.
     ///     after: As in `compute`: each rank waits for those that are its own.
@@ -385,8 +386,9 @@ impl ProgramBuilder {
     ///     The operation of each rank, in the order of the communicator.
     ///
     /// Raises:
-    ///     SimulationError: If there is no such collective, communicator or rank, a number is out
-    ///         of range, or an operation of `after` is of no rank of it or of another builder.
+    ///     SimulationError: If there is no such collective, communicator or rank, or a number is
+    ///         out of range. Also if an operation of `after` is of no rank of the communicator or
+    ///         of another builder.
     #[pyo3(signature = (
         kind: "str", size: "int | str", *, root: "int | None" = None, communicator: "int" = 0,
         stream: "int" = 0, blocking: "bool" = true, after: "Sequence[ProgramOperation] | None" = None

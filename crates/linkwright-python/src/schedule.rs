@@ -527,9 +527,10 @@ impl Schedule {
     ///     chunk: The longest run of bytes that one step moves; where None it is found as Blink
     ///         does (MIAD), and `Timing.chunk_trials` says what was tried.
     ///     protocol: `LL`, `LL128` or `Simple`; its own where None.
-    ///     processes: How ranks are launched: `each` a process; `one` with all GPUs, one after
-    ///         another; `group`, one that launches all at once, as NCCL up to 2.8 does. Where None,
-    ///         `one` within a server, unless its calibration says otherwise, and `each` between servers.
+    ///     processes: How ranks are launched. `each` is a process for every rank, and `one` is a
+    ///         process with all GPUs, one after another. `group` is one that launches all at once,
+    ///         as NCCL up to 2.8 does. Where None, it is `one` within a server, unless its
+    ///         calibration says otherwise, and `each` between servers.
     ///
     /// Raises:
     ///     CollectiveError: If the size does not divide into shards, the system has no path for a
@@ -559,8 +560,8 @@ impl Schedule {
     ///     min_bytes: The smallest call that may use it.
     ///     max_bytes: The largest; no bound where None.
     ///     step_limit: The most steps of a thread block that the executor was built for.
-    ///     size: The message in bytes for which a note says how long the form in the file takes, on the
-    ///         system that the schedule was planned for; no note where None.
+    ///     size: The message in bytes for which a note gives the time of the form in the file. It
+    ///         is the time on the system that the schedule was planned for. No note where None.
     ///
     /// Raises:
     ///     CollectiveError: If a limit of the executors would be passed, with the limit.
@@ -592,17 +593,18 @@ impl Schedule {
     ///
     /// Args:
     ///     min_bytes: The smallest message that may use it.
-    ///     max_bytes: The largest; what offsets of 32 bits reach where None, and never more.
+    ///     max_bytes: The largest message. Where None, it is the most that offsets of 32 bits
+    ///         reach, which it never exceeds.
     ///     in_place: Whether input and output are the same memory; where None, only if the
     ///         schedule cannot run otherwise.
     ///     threads_per_block: A multiple of 32, at most 1,024.
     ///     block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
-    ///     pieces: Into how many pieces the data is cut, which follow one another, since the
-    ///         executor runs a plan once over the whole message; as many as make it the fastest
-    ///         at `size`, and one if the schedule was read from a file, where None.
-    ///     size: The message in bytes for which the pieces are chosen and a note says the rate. Where its
-    ///         chunks do not divide it into units of 16 bytes, as the executor wants them, shares are
-    ///         rounded so that they do, and notes say what that costs.
+    ///     pieces: The number of pieces into which the data is cut. They follow one another, since
+    ///         the executor runs a plan once over the whole message. Where None, the number that
+    ///         makes it the fastest at `size`, and one if the schedule was read from a file.
+    ///     size: The message in bytes for which the pieces are chosen and a note gives the rate.
+    ///         The executor wants units of 16 bytes. Where the chunks do not divide the message
+    ///         into these, shares are rounded so that they do, and notes give the cost.
     ///
     /// Raises:
     ///     CollectiveError: If the format has no such collective, or a limit would be passed.

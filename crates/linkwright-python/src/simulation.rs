@@ -400,25 +400,29 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     system: A server, or several on a fabric.
 ///     jobs: The jobs; those of one arrival time queue in this order.
 ///     policy: One of `policy_names`, or a class as `linkwright.contracts.Policy` has it, or an object of one.
-///     bandwidth_model: `sound` or `published`: what the policy ranks by.
-///     bandwidth_profile: `mapa` or `data-sheet`: what labels the links; if not given, that of
-///         the machine.
-///     ties: `nearest` or `published`: what decides between matches that tie.
+///     bandwidth_model: The bandwidth by which the policy ranks: `sound` or `published`.
+///     bandwidth_profile: The source of the links' labels: `mapa` or `data-sheet`; if not given,
+///         that of the machine.
+///     ties: The rule between matches that tie: `nearest` or `published`.
 ///     discipline: `fifo` or `backfill`.
-///     servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
-///         fewest are free; `spread`, where the most are; `whole`, as clusters are run.
+///     servers: The server in which a job looks for GPUs first. `first-fit` goes in their order,
+///         `pack` to where the fewest are free, and `spread` to where the most are. `whole` does as
+///         clusters are run.
 ///     unhealthy: GPUs that are out of order from the start.
-///     run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
-///         every job's iterations run on the real wiring, message by message, beside those of all other jobs.
-///     planner: Of played jobs, what plans their all-reduces: one of `planner_names`; `nccl` is what NCCL
-///         takes itself for each size, as `expect` has it, and `auto` the fastest of all, as `plan` finds it.
+///     run_time: `formula`, `regression` or `played`. `regression` is the formula at the bandwidth
+///         of the published regression. `played` runs every job's iterations on the real wiring,
+///         message by message, beside those of all other jobs.
+///     planner: For played jobs, the planner of their all-reduces, one of `planner_names`. `nccl`
+///         takes NCCL's own choice for each size, as `expect` has it. `auto` takes the fastest of
+///         all, as `plan` finds it.
 ///     fidelity: Of played jobs, `fluid`, `flow` or `packet`.
 ///     host_copies: Of played jobs, whether the images of every iteration are copied from the host.
-///     gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
-///         the peak of the server's GPU, of the unit that the workload's kernels use.
+///     gpu_speed: For played jobs, `reference` or `own`. `reference` is the V100 that workloads are
+///         timed on. `own` is as much faster as the peak of the server's GPU, of the unit that the
+///         workload's kernels use.
 ///     precision: Of played jobs at their GPUs' own speed, the numbers that nets multiply.
-///     bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
-///         least a million; if not given, all are reduced at the end.
+///     bucket: For played jobs, the most bytes of gradients that are reduced at once while others
+///         are computed, at least a million. If not given, all are reduced at the end.
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 ///     nccl: With the planner `nccl`, the release by whose rules it chooses, such as 2.21.5; the newest that is
 ///         known where None.

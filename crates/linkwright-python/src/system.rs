@@ -153,22 +153,22 @@ impl System {
     /// A system of servers by name, on a network by name; every setting has a default.
     ///
     /// Args:
-    ///     server: What its servers are: a name of `preset_names`, or a `System` of one server,
-    ///         which `System.from_text` and `read_system` read. Where they differ, a list of
-    ///         these, or of pairs with how many there are, as `[("dgx-a100", 2), mine]`. Or GPUs
+    ///     server: The kind of its servers: a name of `preset_names`, or a `System` of one server,
+    ///         which `System.from_text` and `read_system` read. Where they differ, a list of these,
+    ///         or of pairs with their number, as `[("dgx-a100", 2), mine]`. It may also be GPUs
     ///         that are all joined to each other, one such node at each port of the network:
-    ///         `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair, and `nics`,
-    ///         how many interfaces a node has, each at a port.
+    ///         `{"gpus": 4}`. Beside `gpus`, `bandwidth` and `latency` are of the link of each
+    ///         pair. `nics` is the number of interfaces of a node, each at a port.
     ///     servers: How many there are; one where absent.
-    ///     network: What joins them: a name of `fabric_names`, the speed of the links of a single
-    ///         switch (`100 Gb/s`), a `Fabric`, or the keys of a scenario's `[network]` in a
-    ///         dictionary: `kind` with its parameters, such as `pods`, `groups`, `dimensions` and
-    ///         `bandwidth`, or `file`, and `bandwidth_scale` (2, `"x/4"`); `routing`, `nic`
-    ///         (`fcfs`, `rr`, `rr-4`), `port_order` (`plain`, `rails`), `arbitration`
-    ///         (`round-robin`, `age`, `priority`), `switching`, `packet_size`,
-    ///         `buffer_packets`, `router_delay` and `nic_delay`. Sizes that are left out are those
-    ///         of the smallest network that has the ports. Without a network, one server stands
-    ///         alone, and several are on a fat-tree.
+    ///     network: The network that joins them. It is a name of `fabric_names`, the speed of the
+    ///         links of a single switch (`100 Gb/s`), a `Fabric`, or a dictionary. The dictionary
+    ///         has the keys of a scenario's `[network]`. These are `kind` with its parameters, such
+    ///         as `pods`, `groups`, `dimensions` and `bandwidth`, or `file`, and `bandwidth_scale`
+    ///         (2, `"x/4"`). Others are `routing`, `nic` (`fcfs`, `rr`, `rr-4`), `port_order`
+    ///         (`plain`, `rails`) and `arbitration` (`round-robin`, `age`, `priority`). The rest
+    ///         are `switching`, `packet_size`, `buffer_packets`, `router_delay` and `nic_delay`.
+    ///         Sizes that are left out are those of the smallest network that has the ports.
+    ///         Without a network, one server stands alone, and several are on a fat-tree.
     ///     files: The content of each file that the network's keys name, by the name as written.
     ///
     /// Raises:
@@ -207,10 +207,10 @@ impl System {
     ///     format: `nvidia-smi`, `rocm-smi`, `amd-smi`, `nccl-xml` or `toml`; told from the text if
     ///         absent.
     ///     name: The server's name.
-    ///     nvlink: The NVLink generation that the text does not say, such as `nvlink3`; where it
-    ///         shows no NVLink, each GPU gets all of that generation to one NVSwitch.
-    ///     pcie: The PCIe generation that the text does not say, such as `pcie4`, and of uplinks
-    ///         whose speed in it is that of an idle or virtual bridge.
+    ///     nvlink: The NVLink generation that the text does not say, such as `nvlink3`. Where the
+    ///         text shows no NVLink, each GPU gets all of that generation to one NVSwitch.
+    ///     pcie: The PCIe generation that the text does not say, such as `pcie4`. It also counts
+    ///         for uplinks whose speed in the text is that of an idle or virtual bridge.
     ///     xgmi_links: How many xGMI links join a pair of AMD GPUs.
     ///     files: Of a system, the content of each file that the text names and does not hold itself.
     ///
@@ -349,8 +349,9 @@ impl System {
     /// reach.
     ///
     /// Args:
-    ///     text: What p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or rocm-bandwidth-test
-    ///         prints. Its GPUs are those at the same PCI addresses, or else of the same numbers.
+    ///     text: The output of p2pBandwidthLatencyTest, nvbandwidth (also with `--json`) or
+    ///         rocm-bandwidth-test. Its GPUs are those at the same PCI addresses, or else of the
+    ///         same numbers.
     ///     file: Its name in errors, and in the server's `source`.
     ///
     /// Raises:
@@ -748,20 +749,20 @@ impl System {
     ///         jobs that name no mapping of their own. Lists of GPUs go first, then jobs of each
     ///         name in this order: linear ones take the lowest free GPUs, others by chance.
     ///     fidelity: `packet`, every packet, or `flow`, messages as flows.
-    ///     protocol: What messages cost in software: the keys of a scenario's `[protocol]`, such
+    ///     protocol: The costs of messages in software: the keys of a scenario's `[protocol]`, such
     ///         as `{"eager_limit": "64 KiB"}`.
     ///     collectives: How collectives become messages: the keys of a scenario's
     ///         `[collectives]`, such as `{"all_reduce": "planned"}`.
     ///     seed: Of routing by chance and of random mappings.
-    ///     timeline: How many intervals of computation, as many messages and as many stays in
-    ///         regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
-    ///         `ClusterRun.regions`: the first so many.
+    ///     timeline: The number N of records of each kind that the run keeps. It keeps the first N
+    ///         intervals of computation, messages and stays in regions. `ClusterRun.computation`,
+    ///         `ClusterRun.messages` and `ClusterRun.regions` give them.
     ///     packets: The most steps of packets that the run keeps for `ClusterRun.packets`, the first ones.
     ///     packets_link: The link, such as `leaf0 to node3`; all where absent.
     ///     packets_from: From which second on.
     ///     packets_until: Until which second.
-    ///     queues: The most windows of time with packets that wait for a link that the run keeps for
-    ///         `ClusterRun.queues`, the first ones of the same link and span.
+    ///     queues: The most windows of time with packets that wait for a link that the run keeps
+    ///         for `ClusterRun.queues`. It keeps the first ones of the same link and span.
     ///     queue_window: How many seconds such a window lasts.
     ///     messages_from: From which second on messages are sent that the timeline keeps and counts.
     ///     messages_until: Until which second.

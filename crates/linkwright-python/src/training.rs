@@ -263,15 +263,15 @@ impl TrainingStep {
     /// Makes a step.
     ///
     /// Args:
-    ///     network: What is trained.
-    ///     system: What it is trained on.
+    ///     network: The network to train.
+    ///     system: The system to train it on.
     ///     gpus: Ids in the system, in the order of the ranks.
     ///     batch: Samples of the step, over all GPUs.
     ///     way: How data moves between the GPUs.
     ///     precision: The numbers that are multiplied.
     ///     gradients: The numbers that gradients are kept and reduced in; those of `precision` where
     ///         absent. PyTorch's automatic mixed precision keeps and reduces `fp32`.
-    ///     optimizer: What turns gradients into weights.
+    ///     optimizer: The rule that turns gradients into weights.
     ///     framework: Whose costs around kernels count.
     ///     overlap: Whether gradients are reduced while others are computed.
     ///     bucket: Bytes of gradients that are reduced at once, 0 for every layer's apart; the
@@ -279,10 +279,11 @@ impl TrainingStep {
     ///     micro_batches: Parts of the batch that follow one another through a pipeline; four times
     ///         the GPUs where absent.
     ///     host_copies: Whether samples are copied from the host in every step.
-    ///     terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
-    ///         which counts where absent.
-    ///     measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
-    ///         backward, update and the like, of the samples that one GPU computes at once.
+    ///     terms: The speeds that kernels reach and the costs of frameworks, as TOML like
+    ///         `training_terms`, which counts where absent.
+    ///     measured: Times of layers that replace the model's, as comma-separated values: layer,
+    ///         forward, backward, update and the like. They are of the samples that one GPU
+    ///         computes at once.
     ///     trace: A trace of the same network, by which layers take as long as was measured.
     ///     trace_samples: Samples that a GPU computed at once in the trace; as many as now where absent.
     ///     shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`; of those under relaxed

@@ -76,7 +76,7 @@ def print_paths(fabric: Fabric, source: int, destination: int, most: int) -> Non
         made.add_row(row["path"], f"{row['links']:,}", f"{row['ways']:,}")
     output.print_table(made)
     if len(paths) == most:
-        output.say(f"the first {most} are listed; --most lists more")
+        output.say(f"the first {most} are listed; --limit lists more")
 
 
 def print_levels(fabric: Fabric) -> None:

@@ -183,7 +183,7 @@ def times(results: Sequence[SimulationResult], column: str, *, title: str) -> al
     Args:
         results: Runs of the same jobs, one per policy.
         column: `wait`, or `job_time`, from arrival to end.
-        title: What it shows.
+        title: The heading of the chart.
     """
     of = {
         result.policy: sorted(

@@ -27,7 +27,7 @@ def by_name(
         field: The column of the names.
         names: The names.
         colours: Theirs, in the same order.
-        title: What they are; where there is none, the legend stands above the chart.
+        title: The title of the legend; where there is none, the legend stands above the chart.
     """
     listed = list(names)
     given = [colours[at % len(colours)] for at in range(len(listed))]
@@ -61,9 +61,9 @@ def parts_of_times(
 
     Args:
         times: The seconds of each part of each thing.
-        of: What the things are, the head of their column.
+        of: The kind of the things, the head of their column.
         colours: The parts' colours, in the order in which they follow one another.
-        title: What is seen.
+        title: The heading of the chart.
         subtitle: A line below it.
     """
     rows = [
@@ -100,10 +100,10 @@ def shares_by_time(
 
     Args:
         reached: The seconds and the shares that took no longer, of each name, in this order.
-        of: What the names are, the head of their column.
+        of: The kind of the names, the head of their column.
         colour: How they are told apart.
-        what: What the times are.
-        title: What is seen.
+        what: The kind of the times.
+        title: The heading of the chart.
         subtitle: A line below it.
         interpolate: How Vega-Lite joins the points.
     """
@@ -135,7 +135,7 @@ def intervals(
 
     Args:
         shares: The mean and both ends, as shares; of one seed there are none.
-        measure: What they are of.
+        measure: The measure that the shares are of.
         axis: The title of the axis.
     """
     rows = [

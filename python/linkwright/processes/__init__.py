@@ -74,7 +74,7 @@ def execute_in_processes(
     `if __name__ == "__main__":`.
 
     Args:
-        schedule: What is run.
+        schedule: The schedule to run.
         arrays: The input of each rank, as for `Schedule.execute`.
         reduction: `sum`, `product`, `min` or `max`.
         in_place: Whether input and output share memory while it runs. The arrays that are given

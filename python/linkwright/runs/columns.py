@@ -18,7 +18,7 @@ class Column:
 
     Attributes:
         name: Its name, the key of its values in the rows.
-        kind: What it holds.
+        kind: The kind of values that it holds.
         unit: Its unit; empty of what has none.
         known: Whether every row has a value.
     """

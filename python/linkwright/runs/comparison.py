@@ -70,7 +70,7 @@ def play_variant(
     Args:
         scenario: Its file.
         variant: Its name.
-        settings: What is put over the scenario.
+        settings: The values that replace the scenario's.
         watts: Stand in place of data sheets.
         attribute: As for `play_jobs`.
     """
@@ -124,7 +124,7 @@ def compare(
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
         policies: Instead of the scenario's own; at least one.
-        settings: What is put over it, as for `Scenario.with_settings`.
+        settings: The values that replace the scenario's, as for `Scenario.with_settings`.
         reference: The variant to compare with. A policy is played even if the scenario does not
             name it. If not given, that of the scenario: `compare.reference`, else `baseline`, else
             the first; of a scenario without `[compare]`, `baseline`.
@@ -134,12 +134,14 @@ def compare(
         timeline: How many jobs of each policy the run's timeline holds at most.
         progress: Called with what is played, how much is done, how much there is, the simulated
             seconds and the events of the network.
-        forecast: Told once how many seconds all runs take, after how many that is told, and of how
-            many: as soon as every variant has been played once, or one where there is one seed.
+        forecast: Called once with the seconds that all runs take, the number of runs played by
+            then, and the number of all. It is called as soon as every variant has been played once,
+            or one where there is one seed.
         seeds: Of jobs of GPUs, on how many seeds, from the scenario's on; `compare.seeds` if not
             given. Then what each choice is worth is told, with its interval.
-        machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
-            reference: names of presets, or files, each with `=` and a number of servers or without.
+        machines: For jobs of GPUs, the servers to compare in place of variants, the first being the
+            reference. Each is the name of a preset, or a file, with `=` and a number of servers or
+            without.
         attribute: Whether to say what slowed each job of GPUs, as for `play_jobs`.
         prices: A file of prices and watts, as for `read_prices`. It tells the price of each
             variant's system, and energy and cost of a job.

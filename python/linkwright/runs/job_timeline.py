@@ -22,8 +22,8 @@ def job_timeline(
 
     Args:
         results: The results.
-        systems: What each was played on.
-        about: What it is of.
+        systems: The system that each was played on.
+        about: The facts that say which run it shows.
         limit: How many jobs of each it holds at most.
     """
     tracks = []

@@ -1,4 +1,4 @@
-"""Defines the parts of every run: tables, a summary, an answer, a report, and a timeline.
+"""Holds the parts that every run has: tables, a summary, an answer, a report, and a timeline.
 
 A kind of run plays a scenario or options and gives a `Run`. All kinds are written to a folder,
 shown as a page, printed and turned into JSON in the same way. The code for that stands beside this
@@ -65,11 +65,11 @@ class Sheet:
     """Holds a table for people, printed by the commands, and part of the report.
 
     Attributes:
-        heads: The head of each column; what stands behind a line's end is small, as a unit is.
+        heads: The head of each column; the part behind a line's end is small, as a unit is.
         rows: The cells, as they are read.
         words: The heads of the columns that hold words; the others hold numbers.
-        title: What it is of, where the section does not say it.
-        note: What its reader must know, in a sentence or two.
+        title: The subject of the table, where the section does not say it.
+        note: The facts that its reader must know, in a sentence or two.
         remarks: A title and what is to be said in a list below.
     """
 
@@ -91,8 +91,8 @@ class Sheet:
         """Makes a row for each thing, of the values of the columns.
 
         Args:
-            things: What the rows are of.
-            columns: What says a cell, by the column's head.
+            things: The things that the rows describe.
+            columns: The function that writes a cell, by the column's head.
             words: How many columns hold words; they come first.
             told: The title, the note and the remarks.
         """
@@ -107,13 +107,13 @@ class Section:
 
     Attributes:
         title: Its heading.
-        text: Paragraphs above its tables; what stands between backquotes is code.
+        text: Paragraphs above its tables; words between backquotes are code.
         facts: Names and what they are.
         sheets: Its tables.
-        note: What is to be known of its tables.
+        note: The facts that the reader of its tables must know.
         charts: Its charts by what they show, for those who cannot see them.
         points: A list below.
-        points_are: What the list is, where the heading does not say it.
+        points_are: The title of the list, where the heading does not say it.
         matrix: A table of its own, drawn by the page's template.
     """
 

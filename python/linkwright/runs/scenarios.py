@@ -43,8 +43,8 @@ class ScenarioFile:
     Attributes:
         scenario: The scenario as written, with what was put over it.
         path: Its file.
-        content: What the file holds.
-        files: What each file that it names holds, by the name as written.
+        content: The content of the file.
+        files: The content of each file that it names, by the name as written.
         lines: The line where it names each.
     """
 
@@ -134,7 +134,7 @@ def read_scenario_file(
 
     Args:
         path: Its TOML file.
-        settings: What is put over it, as for `Scenario.with_settings`.
+        settings: The values that replace the scenario's, as for `Scenario.with_settings`.
 
     Raises:
         FileError: If the scenario cannot be read.

@@ -69,7 +69,7 @@ def own_speed_of(
 
     Args:
         loaded: The scenario, with the settings.
-        settings: What was put over its file.
+        settings: The values that replaced those of its file.
         machines: Presets' names, or files.
 
     Raises:

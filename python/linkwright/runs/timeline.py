@@ -50,10 +50,10 @@ class Track:
     Attributes:
         process: Which of the timeline's processes it is of.
         key: Its number there, by which arrows name it.
-        name: What it is called.
-        beside: What a second thread is called, where slices lie across one another.
-        slices: What lasted there; of two that begin and end together the one that comes first in
-            the list is around the other.
+        name: The name that is shown.
+        beside: The name of a second thread, where slices lie across one another.
+        slices: The spans of time on it. Of two that begin and end together, the first in the list
+            is around the other.
     """
 
     process: int
@@ -82,8 +82,8 @@ class Counter:
 
     Attributes:
         process: Which of the timeline's processes it is of.
-        name: What it is called.
-        unit: What it counts.
+        name: The name that is shown.
+        unit: The unit of its values.
         values: The whole nanoseconds from which on it has a value, and the value.
     """
 
@@ -98,7 +98,7 @@ class Timeline:
     """Holds the events over time.
 
     Attributes:
-        about: What it is of.
+        about: The facts that say which run it shows.
         processes: The name of each process.
         tracks: Its tracks, in the order in which they are shown.
         arrows: Its arrows.

@@ -96,14 +96,14 @@ def play_variants(
         play: Plays one: called with the scenario's file, the variant's name, the settings, and
             over seeds, the seed and which of the seeds it is.
         loaded: The scenario, with the settings.
-        listed: What is to be played, as `Scenario.comparison` lists it.
-        settings: What was put over its file.
+        listed: The runs to play, as `Scenario.comparison` lists them.
+        settings: The values that replaced those of its file.
         workers: Where the runs are played, as for `play_sweep`.
         checkpoint: A file that keeps every finished run, as for `play_sweep`.
         progress: Called with what is played, how many runs are done, and how many there are.
         forecast: Told how long all will take, as soon as every variant has been played once; of a
             single draw, as soon as one has.
-        what: What the runs are, in the words of their progress.
+        what: The name of the runs, in the words of their progress.
         watts: Stand in place of data sheets.
         attribute: Whether it is said what slowed each job.
 

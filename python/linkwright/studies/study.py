@@ -31,7 +31,7 @@ class Study:
     """Holds the outcome of a study.
 
     Attributes:
-        name: What the command is called.
+        name: The name of the command.
         title: The page's title.
         introduction: Its first paragraphs.
         sections: One per table or figure of the paper.

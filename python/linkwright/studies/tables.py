@@ -22,7 +22,7 @@ class StudyTable:
     """Holds a table with published and reproduced numbers side by side.
 
     Attributes:
-        title: What is compared.
+        title: The subject of the comparison.
         columns: The heads, each with its unit where it has one.
         rows: The cells; None where there is no such number.
         note: Where both part, and why.
@@ -57,7 +57,7 @@ class StudyTable:
         }
 
     def to_markdown(self) -> str:
-        """Writes the table in Markdown, with its title above and its note below, folded if it is long."""
+        """Writes the table in Markdown, with its title above and its note below, folded if long."""
         rule = ["---:" if self.is_number(column) else "---" for column in range(len(self.columns))]
         lines = [self.columns, rule, *self.printed()]
         table = "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
@@ -92,7 +92,7 @@ class Section:
     """Holds a part of a study: one table or figure of the paper.
 
     Attributes:
-        title: What it is about.
+        title: The subject of the section.
         text: Paragraphs.
         tables: Its tables.
         figures: Its charts by the name of their files, without suffix.

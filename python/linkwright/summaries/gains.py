@@ -22,7 +22,7 @@ class Gain:
     """By how much a measure is better than under the reference.
 
     Attributes:
-        what: Names a variant, the sum of choices, or their effects on one another.
+        what: The name of a variant, the sum of choices, or their effects on one another.
         measure: Names the measure.
         share: Is a share of the measure under the reference; below zero where it is worse.
     """

@@ -23,8 +23,8 @@ class KnownError:
         exact: The model that they were set against.
         least: The least error, as part of that model's time. None where nothing alike was measured.
         most: The largest.
-        programs: What was measured; another program's error may lie beyond. Nine of ten jobs of a
-            day lie between the two.
+        programs: The programs that were measured; another program's error may lie beyond. Nine of
+            ten jobs of a day lie between the two.
         median: Of a day, the median size of the errors that were measured.
         half_width: Of a day, the median of half the width of its jobs' intervals.
     """
@@ -81,9 +81,9 @@ def error_of_programs(system: System, fidelity: str, protocol: str) -> KnownErro
     """Returns the measured error of programs as flows, on the systems that are most like one.
 
     Args:
-        system: What they are played on.
+        system: The system that they are played on.
         fidelity: How; None is known of packets.
-        protocol: What their collectives are; none is known of kernels.
+        protocol: The kind of their collectives; no error is known of kernels.
     """
     if fidelity != "flow" or protocol == "nccl":
         return None

@@ -20,9 +20,9 @@ class Day:
 
     Attributes:
         scenario: How they were played.
-        system: What on.
+        system: The system that they were played on.
         jobs: The jobs.
-        result: What became of them.
+        result: The results of the jobs.
     """
 
     scenario: Scenario

@@ -20,8 +20,8 @@ class Measure:
 
     Attributes:
         name: Its name in tables and JSON.
-        what: What it is, for people.
-        head: The head of its column; what stands behind a line's end is small.
+        what: Its description, for people.
+        head: The head of its column; the part behind a line's end is small.
         unit: Its unit.
         factor: By what its values are multiplied where people read them.
         less_is_better: Whether less is better; None of what is neither.

@@ -37,8 +37,8 @@ class Manifest:
 
     Attributes:
         linkwright: The version.
-        function: What its runs call: module and name.
-        seed: What its runs were drawn from.
+        function: The function that its runs call: module and name.
+        seed: The number from which its runs were drawn.
         runs: How many different runs there are.
         parameters_sha256: The hash of all parameters in the order of the runs.
         code_sha256: That of the function's module and of the core.
@@ -76,7 +76,7 @@ class Checkpoint:
 
     Attributes:
         finished: The runs that were found in it, by key.
-        note: What was odd about it and has been mended; empty if nothing was.
+        note: The oddity that was found in it and mended; empty if there was none.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Checkpoint:
         Args:
             key: The run's.
             parameters: Its parameters as JSON, for whoever reads the file.
-            run: What it gave.
+            run: The run's result.
 
         Raises:
             FileError: If the file cannot be written.
@@ -118,7 +118,7 @@ def open_checkpoint(
 
     Args:
         file: Its file.
-        manifest: Of which sweep it must be.
+        manifest: The manifest of the sweep that it must belong to.
         runs: The parameters of each run of that sweep as JSON, by key.
 
     Raises:

@@ -38,7 +38,7 @@ class Outcome:
     Attributes:
         result: Its result as JSON; empty if it failed.
         cpu_seconds: The processor time of the worker's process while it lasted.
-        failure: What it raised.
+        failure: The error that it raised.
     """
 
     result: str
@@ -50,7 +50,7 @@ def perform(function: Callable[..., Any], parameters: str, version: str) -> Outc
     """Calls the function with the parameters, a JSON object, by keyword.
 
     Args:
-        function: What a run of the sweep calls.
+        function: The function that a run of the sweep calls.
         parameters: Its parameters as JSON.
         version: Of Linkwright, that the sweep is of: a cluster's worker may have another.
 

@@ -48,12 +48,12 @@ class Sweep:
     """Independent runs of one function.
 
     Attributes:
-        function: What each run calls, by keyword. It must be pure: its result, which JSON must be
-            able to hold, follows from its parameters and the inputs alone.
+        function: The function that each run calls, by keyword. It must be pure: its result follows
+            from its parameters and the inputs alone. JSON must be able to hold the result.
         runs: The parameters of each run, which JSON must be able to hold. Runs with the same
             parameters are performed once.
-        seed: What the runs were drawn from, for the checkpoint. A run that draws by itself has
-            its seed among its parameters.
+        seed: The number from which the runs were drawn, for the checkpoint. A run that draws by
+            itself has its seed among its parameters.
         inputs: The files and folders that the runs read: a checkpoint is of their contents.
         places: Where the inputs lie, which every run is told beside its parameters. A checkpoint
             does not hold it. It goes on after they were moved.
@@ -77,7 +77,7 @@ class SweepResult:
         resumed: How many runs were found in the checkpoint.
         cpu_seconds: The processor time of all runs, those found in the checkpoint among them.
             Where runs share a process, each counts what the others used meanwhile, too.
-        notes: What was odd and has been mended, in sentences.
+        notes: The oddities that were found and mended, in sentences.
     """
 
     results: list[Any]
@@ -107,7 +107,7 @@ def play_sweep(
             same runs goes on from it.
         progress: Called at least every half second with what is done and how fast, the runs done,
             and the runs in all.
-        what: What the runs are, for the progress.
+        what: The name of the runs, for the progress.
 
     Returns:
         The results, in the order of the runs.

@@ -64,8 +64,8 @@ class Workers:
     """Performs the runs of a sweep.
 
     Attributes:
-        open: Opens an executor, and closes it when its block ends: after the runs under way if the
-            block ends well, else as soon as it can.
+        open: Opens an executor, and closes it when its block ends. If the block ends well, it
+            closes after the runs under way, else as soon as it can.
         check: Raises SweepError if the workers could not call this function.
         check_plug_ins: Raises SweepError if they could not import these classes.
     """

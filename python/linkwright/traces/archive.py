@@ -147,7 +147,7 @@ class ArchiveWriter:
         self.library.Archive_CloseGlobalDefWriter(archive, self.definitions)
 
     def define_region(self, region: int, name: str) -> None:
-        """Defines a region as the call of MPI with its name, or as the author's own."""
+        """Writes a region down as the call of MPI with its name, or as the author's own."""
         enums, text, none = self.enums, self.string(name), self.string("")
         mpi = name.startswith("MPI_") and name not in self.program.regions
         paradigm = enums.Paradigm.MPI if mpi else enums.Paradigm.USER

@@ -97,21 +97,22 @@ def play_trace(
     Args:
         trace: An OTF2 archive (its folder or its anchor file), a file of GOAL text, or one of
             `applications`.
-        system: What the job runs on, or what makes it for so many ranks, such as
-            `lambda ranks: read_system("dgx1-v100", network="torus", gpus=ranks)`. Where absent,
-            a fat-tree of the job's size with a GPU at each port: the smallest that has the
-            ports. With a file of mappings it is that of 2,048 that `fat-tree` is by name.
+        system: The system that the job runs on, or a function that makes it for a number of ranks.
+            An example is `lambda ranks: read_system("dgx1-v100", network="torus", gpus=ranks)`.
+            Where absent, it is a fat-tree of the job's size with a GPU at each port: the smallest
+            that has the ports. With a file of mappings it is that of 2,048 that `fat-tree` is by
+            name.
         ranks: How many ranks an application has.
         parameters: An application's own.
         iterations: How often the main loop runs.
-        computation_scale: What times of computation are multiplied by.
+        computation_scale: The factor on times of computation.
         mapping: A placement, as for `System.play`, or a file with the GPU of each rank.
         fidelity: `packet` or `flow`, as for `System.play`.
-        protocol: What messages cost in software, as for `System.play`.
+        protocol: The costs of messages in software, as for `System.play`.
         collectives: How collectives become messages, as for `System.play`.
         seed: Of routing by chance and of random mappings.
-        timeline: How many intervals of computation, as many messages and as many stays in
-            regions the run keeps; `notes` say of how many, where these are not all.
+        timeline: The most records of each kind that the run keeps: intervals of computation,
+            messages, and stays in regions. `notes` give the full number of each kind that is cut.
         events: Which raw events of the network the run keeps: `packets`, `queues` and what belongs
             to them, as for `System.play`.
         progress: Called about every 100 ms with the program's name, operations done, operations
@@ -200,9 +201,9 @@ def play_programs(
 
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
-        settings: What is put over it, as for `Scenario.with_settings`.
-        timeline: How many intervals of computation, as many messages and as many stays in
-            regions the run keeps; `notes` say of how many, where these are not all.
+        settings: The values that replace the scenario's, as for `Scenario.with_settings`.
+        timeline: The most records of each kind that the run keeps: intervals of computation,
+            messages, and stays in regions. `notes` give the full number of each kind that is cut.
         events: Which raw events of the network the run keeps: `packets`, `queues` and what belongs
             to them, as for `System.play`.
         progress: Called about every 100 ms with the scenario's name, operations done, operations

@@ -54,12 +54,13 @@ class Replay(Run):
     """Jobs that were played on a system.
 
     Attributes:
-        name: What was played, for headings: a program's name or a scenario's.
+        name: The name of the program or scenario that was played, for headings.
         system: Where.
         jobs: The jobs.
-        run: What became of them and of the network.
-        manifest: What repeats the replay: the version, the settings, the hash of every input.
-        notes: What was left out of traces or could not be told, in sentences.
+        run: The results of the jobs and of the network.
+        manifest: The facts that repeat the replay: the version, the settings, the hash of every
+            input.
+        notes: The parts that were left out of traces or could not be told, in sentences.
         heat: That of the scenario's package; None where none is observed.
         slowdowns: Why each job took longer beside the others; None unless that was asked.
     """

@@ -62,17 +62,18 @@ class ModelRun(Run):
 
         untimed: Why it is not; empty where it is.
 
-        facts: What repeats it.
+        facts: The facts that repeat it.
 
         manifest: The same, with the machine.
 
-        searched: What the search for the layout found; None where it was given.
+        searched: The results of the search for the layout; None where it was given.
 
         explained: Whether it is shown why the second layout is slower.
 
         measured_step: Seconds of a measured step; None where there is none.
 
-        checkpoints: What keeps the training from failures; None where these are not said.
+        checkpoints: The checkpoints that keep the training from failures; None where these are not
+            said.
 
         measured: The kernels that replace the model's times; None without a trace.
     """

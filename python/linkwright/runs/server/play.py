@@ -58,10 +58,10 @@ def play_mix(
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
         policies: Instead of the scenario's own; at least one.
-        settings: What is put over it, as for `Scenario.with_settings`.
+        settings: The values that replace the scenario's, as for `Scenario.with_settings`.
         timeline: How many jobs of each policy the run's timeline holds at most.
-        progress: Called about every 100 ms with a policy, its jobs done, its jobs in all, the
-            simulated seconds and the events of the network, which are none here.
+        progress: Called about every 100 ms with a policy, its jobs done, and its jobs in all. The
+            simulated seconds and the events of the network follow; there are no events here.
         attribute: Whether to say what slowed each job, as for `play_jobs`.
 
     Raises:

@@ -87,17 +87,17 @@ class ScenarioRun(Run):
         system: The server that the jobs ran on.
         jobs: The jobs, read or generated.
         results: One result per policy, in the order in which they were played.
-        manifest: What repeats the run: the version, the choices, the hash of every input.
+        manifest: The facts that repeat the run: the version, the choices, the hash of every input.
         timeline_limit: How many jobs of each policy its timeline holds at most.
-        notes: What was left out of recorded jobs, and what is assumed of them.
+        notes: The parts that were left out of recorded jobs, and the assumptions on them.
         known_errors: How far fluids and flows are known to be off; none of packets, and of
             formulas.
-        compared_with: One of its policies: then the run is a comparison with that one, which its
-            answer and its tables say; else it says what each policy came to.
+        compared_with: One of its policies, or none. With one, the run is a comparison with it, as
+            its answer and its tables show. Without one, the run shows the result of each policy.
         gpus_in_order: How many GPUs each result's jobs could have; those of the system where
             nothing is said.
-        bills: What the system is made of, under each policy; None without prices.
-        energies: What the jobs take of GPUs, under each policy.
+        bills: The parts of the system, under each policy; None without prices.
+        energies: The energy that the jobs take of GPUs, under each policy.
         heats: The heat of the scenario's package by policy; empty where it observes none.
         watts_source: Whose power a busy GPU draws.
         systems: The system of each result; that of the run where nothing is said.

@@ -42,10 +42,11 @@ class Heat(Run):
     Attributes:
         path: The floorplan's file.
         map: The temperatures.
-        limit: What the hottest place may come to, in degrees Celsius.
+        limit: The most that the hottest place may reach, in degrees Celsius.
         layer: The layer that is drawn.
-        target: What the sink was sought for, in degrees Celsius; None where it was given.
-        manifest: What repeats it.
+        target: The temperature that the sink was sought for, in degrees Celsius; None where the
+            sink was given.
+        manifest: The facts that repeat it.
     """
 
     path: Path
@@ -210,8 +211,8 @@ def steady_heat(
         cells: Of the interposer, each way.
         sink: Its resistance in K/W; that of the floorplan where absent.
         ambient: The air in degrees Celsius; that of the floorplan where absent.
-        target: Seek the sink under which the hottest place comes to so many degrees Celsius.
-        limit: What the hottest place may come to, in degrees Celsius.
+        target: The degrees Celsius of the hottest place for which to seek the sink.
+        limit: The most that the hottest place may reach, in degrees Celsius.
         layer: Which is drawn; where absent, that of the hottest block.
 
     Raises:

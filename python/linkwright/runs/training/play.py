@@ -33,9 +33,9 @@ class Played:
     Attributes:
         communication: How data moved, as it was asked for.
         batch: Samples of the step.
-        step: What every GPU did.
-        run: What became of it.
-        parts: What its time went into.
+        step: The work of every GPU.
+        run: The result of playing it.
+        parts: The parts of its time.
         alike: Of each server that was played for others, all that do the same; none where every GPU
             was played with its collectives.
         loads: Bytes of collectives that were not played, by the numbers of the links.

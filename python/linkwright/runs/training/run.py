@@ -39,14 +39,14 @@ class TrainingRun(Run):
     """Steps of training a network, by one way to communicate or several.
 
     Attributes:
-        recipe: What was trained, and how.
+        recipe: The network that was trained, and how.
         system: On what.
         gpus: Ids in the system, in the order of the ranks.
         steps: By each way to communicate, in the order asked for.
         scaling: The same on fewer GPUs.
-        manifest: What repeats it.
-        bills: What the system is made of, by each way; None without prices.
-        energies: What a step takes of GPUs, by each way.
+        manifest: The facts that repeat it.
+        bills: The parts of the system, by each way; None without prices.
+        energies: The energy that a step takes of GPUs, by each way.
     """
 
     recipe: Recipe

@@ -51,9 +51,9 @@ def play_seed(
     Args:
         scenario: The scenario's file.
         variant: The variant's name there.
-        settings: What is put over the scenario.
-        seed: What its jobs are drawn from.
-        draw: Which of the seeds it is, from zero, of which a file's jobs are drawn.
+        settings: The values that replace the scenario's.
+        seed: The number from which its jobs are drawn.
+        draw: The place of the seed among the seeds, from zero. A file's jobs are drawn by it.
         watts: Stand in place of data sheets.
     """
     return dict(_seeded(scenario, variant, settings, seed).outcome(draw, watts))
@@ -112,7 +112,7 @@ def compare_over_seeds(
 
     Args:
         loaded: The scenario, with the settings.
-        settings: What was put over its file.
+        settings: The values that replaced those of its file.
         reference: The variant to compare with; of machines the first is.
         seeds: How many: the scenario's, and those that follow.
         machines: Instead of its variants, the servers to play it on, each with `=` and how many of
@@ -123,7 +123,7 @@ def compare_over_seeds(
         timeline: How many jobs of a variant the run's timeline holds at most.
         progress: Called with what is played, how many runs are done, and how many there are.
         forecast: Told how long all will take, as for `compare`.
-        prices: What parts cost and draw.
+        prices: The cost and the power of parts.
 
     Raises:
         FileError: If a machine is neither a preset nor a file.

@@ -59,20 +59,20 @@ class Worth(OverSeeds, Run):
 
     Attributes:
         path: The scenario's file.
-        system: What the reference's jobs ran on.
+        system: The system that the reference's jobs ran on.
         scenario: The scenario as written.
         job_count: How many jobs a seed has.
         machines: The servers that were compared; none where choices were.
         first_days: Plays the reference and the scenario as written, or each machine, on the first
             seed: for the report and the timeline alone.
-        manifest: What repeats the comparison.
-        notes: What was left out of recorded jobs, what is assumed of them, and which choices count
-            for nothing.
-        cautions: What probably makes some machine, or its times, another's.
+        manifest: The facts that repeat the comparison.
+        notes: The parts that were left out of recorded jobs, the assumptions on them, and the
+            choices that count for nothing.
+        cautions: The signs that some machine, or its times, are probably another's.
         known_errors: How far fluids and flows are known to be off; none of packets, and of
             formulas.
         timeline_limit: How many jobs of a variant its timeline holds at most.
-        bills: What the machines or variants are made of; None where nobody asks.
+        bills: The parts of the machines or variants; None where nobody asks.
         equal: By what the machines are alike; None where nobody asks.
         speeds: How fast each machine computes, against the reference.
     """

@@ -18,7 +18,7 @@ def speedup_by_allocation(rows: Sequence[Mapping[str, Any]], title: str) -> alt.
 
     Args:
         rows: The allocation, the baseline and the speed-up.
-        title: What was timed.
+        title: The heading, which names the work that was timed.
     """
     order = list(dict.fromkeys(row["allocation"] for row in rows))
     baselines = list(dict.fromkeys(row["baseline"] for row in rows))
@@ -49,7 +49,7 @@ def speedup_by_size(rows: Sequence[Mapping[str, Any]], title: str, subtitle: str
 
     Args:
         rows: The size in bytes, the comparison and the speed-up.
-        title: What was timed.
+        title: The heading, which names the work that was timed.
         subtitle: How.
     """
     names = list(dict.fromkeys(row["comparison"] for row in rows))

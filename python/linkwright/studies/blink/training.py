@@ -37,7 +37,7 @@ class Network:
 
     Attributes:
         name: Its name, and those of networks with the same gradients.
-        gradient_bytes: What an iteration must reduce.
+        gradient_bytes: The bytes that an iteration must reduce.
         compute: Seconds of computing in an iteration.
     """
 

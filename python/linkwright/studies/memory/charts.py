@@ -44,9 +44,9 @@ def _bars(rows: Rows, title: str, subtitle: str, axis: str) -> alt.Chart:
 
     Args:
         rows: The benchmark, the memory system and the value.
-        title: What was measured.
+        title: The heading, which names the measurement.
         subtitle: How.
-        axis: What the value is.
+        axis: The name of the value.
     """
     kinds = list(dict.fromkeys(row["memory"] for row in rows))
     order = list(dict.fromkeys(row["benchmark"] for row in rows))
@@ -71,7 +71,7 @@ def lines(rows: Rows, axes: tuple[str, str], title: str, subtitle: str) -> alt.C
     Args:
         rows: The benchmark, its panel, the place on the axis, and the value.
         axes: Titles below and left.
-        title: What was measured.
+        title: The heading, which names the measurement.
         subtitle: How.
     """
     names = list(dict.fromkeys(row["benchmark"] for row in rows))

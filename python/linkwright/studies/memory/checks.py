@@ -53,7 +53,7 @@ class Statement:
         check: The check.
         both: Whether MGCC matters, so that it is checked as printed, too.
         why: The likely reason where it does not hold.
-        needs: A memory system of which no run means that the statement is left out.
+        needs: A memory system. If no run has it, the statement is left out.
         size: At which sizes it was run, where these are not one for each benchmark of its figure.
     """
 
@@ -107,7 +107,7 @@ def change(
 
     Args:
         source: Where it stands.
-        says: What changes.
+        says: The quantity that changes.
         said: By which share.
         of: The ratio that is measured; less 1, it is the change.
         both: Whether MGCC matters.

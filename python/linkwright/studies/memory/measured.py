@@ -88,7 +88,7 @@ class Measured:
     """The runs of a study with some of its switches on.
 
     Args:
-        runs: What was run, and what it gave.
+        runs: The runs and their results.
         switches: Those that are on. Of what was not run with these, the page's runs count.
     """
 

@@ -26,7 +26,7 @@ class Performed:
     """Holds the results of all runs.
 
     Attributes:
-        runs: What was run, and what it gave.
+        runs: The runs and their results.
         cpu_seconds: The processor time of all runs.
     """
 
@@ -44,7 +44,7 @@ def perform(
     """Performs the runs that the checkpoint does not hold.
 
     Args:
-        settings: What is to be run.
+        settings: The runs to perform.
         workers: Where; processes on this computer where absent.
         checkpoint: A file that keeps every finished run.
         progress: Called with what is done, the runs done, and the runs in all.
@@ -75,7 +75,7 @@ def measure(
     """One run, of kernels whose code is known: the fields of its `Result`.
 
     Args:
-        benchmark: As those of a `Setting`, all of them.
+        benchmark: The benchmark to run; all arguments are fields of a `Setting`.
         size: How large.
         memory: How the GPUs share memory.
         gpus: How many.

@@ -105,9 +105,10 @@ class Setting:
     """Describes one run.
 
     Attributes:
-        part: Of which figure it is: `systems`, `footprints`, `bandwidth`, `gpus`, `xtreme`,
-            `leases` or `ways`; of none `strides`, `wirings`, and `small`, whose runs end at once.
-        benchmark: What runs.
+        part: The figure that it belongs to: `systems`, `footprints`, `bandwidth`, `gpus`, `xtreme`,
+            `leases` or `ways`. No figure has `strides`, `wirings`, and `small`, whose runs end at
+            once.
+        benchmark: The benchmark that runs.
         size: How large.
         memory: How the GPUs share memory.
         gpus: How many.

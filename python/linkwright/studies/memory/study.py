@@ -29,10 +29,9 @@ INTRODUCTION = (
     "are those of the way that is right.",
     "Times are those of copies from and to the host and of kernels under `rdma` and `hmg`. "
     "Under shared memory, which needs no copy, they are of kernels alone. Wavefronts know their "
-    "kernels' code, as "
-    "under `gpu compare --set code=false`. The cost of reading it through caches of instructions stands "
-    "[beside "
-    "the model](../concepts/gpu-memory.md#reading-code). No published number enters a model.",
+    "kernels' code, as under `gpu compare --set code=false`. The cost of reading it through caches "
+    "of instructions stands [beside the model](../concepts/gpu-memory.md#reading-code). No "
+    "published number enters a model.",
     "Where the text leaves a choice, or has two, this is what was read. Sizes of Xtreme: 384 KB, "
     "and in one place 368, of the three vectors together for each GPU. Memory: 8 channels "
     "of 512 MB a GPU (Table 3.1), where section 1.2.2 has 8 GB; no size here needs either. "
@@ -47,7 +46,7 @@ class MemoryStudy(Study):
     """Holds the outcome of the memory study.
 
     Attributes:
-        runs: What was run, and what it gave.
+        runs: The runs and their results.
     """
 
     runs: Sequence[Run]

@@ -53,7 +53,7 @@ def speedup_by_ranks(rows: Rows, title: str, subtitle: str) -> alt.Chart:
 
     Args:
         rows: The application, its ranks, which system, and the speed-up.
-        title: What was measured.
+        title: The heading, which names the measurement.
         subtitle: How.
     """
     return _bars(rows, title, subtitle, "ranks", "processes", "which")
@@ -64,7 +64,7 @@ def speedup_by_nic(rows: Rows, title: str, subtitle: str) -> alt.Chart:
 
     Args:
         rows: The application, the system (`64 on 8`), the policy, and the speed-up.
-        title: What was measured.
+        title: The heading, which names the measurement.
         subtitle: How.
     """
     return _bars(rows, title, subtitle, "system", "processes on GPUs per node", "policy")
@@ -98,7 +98,7 @@ def speedup_by_bandwidth(rows: Rows, title: str, subtitle: str) -> alt.Chart:
 
     Args:
         rows: The application, the factor of bandwidth, and the speed-up.
-        title: What was measured.
+        title: The heading, which names the measurement.
         subtitle: How.
     """
     names = _order(rows, "application")

@@ -85,7 +85,7 @@ def cluster_job(
     Args:
         job: It.
         scaled: Whether its computation is that of the paper's GPUs, or of its CPUs.
-        nodes: Where its processes are; what is free where absent.
+        nodes: The places of its processes; the free nodes where absent.
     """
     speedups: dict[str, float] = {name: speedup for name, _, speedup in applications()}
     return ClusterJob(

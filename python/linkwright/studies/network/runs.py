@@ -71,7 +71,7 @@ class Performed:
         runs: How many runs there were.
         resumed: How many of them had been performed before.
         cpu_seconds: The processor time of all runs.
-        notes: What was odd and has been mended.
+        notes: The oddities that were found and mended.
     """
 
     times: Sequence[JobTime]
@@ -183,7 +183,7 @@ def perform(
 
     Args:
         mixes: All mixes.
-        runs: What is to be performed.
+        runs: The runs to perform.
         workers: Where; processes on this computer where absent.
         checkpoint: A file that keeps every finished run.
         progress: Called with what is done, the runs done, and the runs in all.

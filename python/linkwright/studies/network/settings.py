@@ -39,7 +39,7 @@ class Setting:
     Attributes:
         network: `fat-tree` or `dragonfly`.
         gpus_per_node: 1, 2, 4 or 8; the more, the fewer nodes.
-        bandwidth: What the links' bandwidth is multiplied by.
+        bandwidth: The factor on the links' bandwidth.
         nic: The policy of the network interfaces.
     """
 

@@ -291,6 +291,7 @@ def bound(others: float) -> float:
     """The most by which a task is slower that does nothing but copy.
 
     Args:
-        others: What those that share its link ask of it alone, which is the most that they get.
+        others: The share of its link that the tasks beside it ask of the link alone. It is the most
+            that they get.
     """
     return others / (1.0 - others)

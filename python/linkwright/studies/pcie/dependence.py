@@ -76,7 +76,7 @@ def dependence(found: Found, window: float, progress: Progress | None) -> Sectio
     """Shows the headline once more, with other times of kernels.
 
     Args:
-        found: What both readings of Fig. 2 gave with the preset times.
+        found: The results of both readings of Fig. 2 with the preset times.
         window: Seconds in which iterations are counted.
         progress: Called with the stage, the pairs done, and the pairs in all.
     """

@@ -264,7 +264,7 @@ def resnet_at(server: Server, speed: float, share: float, batch: int = BATCH) ->
     """Returns the losses of both kinds if ResNet-50 computes faster, and so asks for more.
 
     Args:
-        server: What the tasks share.
+        server: The server that the tasks share.
         speed: How many times as fast it computes.
         share: DeepInterest's share of copying.
         batch: Images of a step of ResNet-50.

@@ -26,7 +26,7 @@ class Simulated:
     Attributes:
         benchmark: Its name.
         sizes: The size that copies what Table 1 says; or, if none does, that below and that above.
-        unit: What a size counts.
+        unit: The unit of a size.
     """
 
     benchmark: BenchmarkName

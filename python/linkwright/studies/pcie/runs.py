@@ -173,13 +173,13 @@ def perform(
     """Plays every pair under every policy.
 
     Args:
-        layout: What the tasks share.
+        layout: The links that the tasks share.
         window: Seconds in which iterations are counted.
         kernels: How long kernels take; the preset times where absent.
         chosen: Which pairs; all where absent.
         policies: Which policies, serving in turn among them.
         progress: Called with the stage, the pairs done, and the pairs in all.
-        stage: What is done.
+        stage: The name of the work.
     """
     times = preset() if kernels is None else kernels
     played = pairs() if chosen is None else chosen

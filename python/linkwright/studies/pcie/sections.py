@@ -240,8 +240,8 @@ def pair_table(title: str, found: Found) -> StudyTable:
     """Pairs in both readings of Fig. 2, a row each.
 
     Args:
-        title: What the table is called.
-        found: What both readings gave, and maybe others.
+        title: The title of the table.
+        found: The results of both readings, and maybe of others.
     """
     rows: list[tuple[Cell, ...]] = []
     for shared, apart in zip(*(found[layout] for layout in QUICK), strict=True):

@@ -48,8 +48,8 @@ def changed(changes: Changes) -> Floorplan:
     """Returns the package with some of its assumptions changed.
 
     Args:
-        changes: By the name of a layer (`sink layer` is the sink's) or a block, its keys; else
-            a key of the file, that of a table behind a dot.
+        changes: The changed keys of a layer (`sink layer` is the sink's) or a block, by its name.
+            Any other name is a key of the file; a table's key stands behind a dot.
 
     Raises:
         InputError: If no package is so.

@@ -130,8 +130,8 @@ class Contradiction:
 
     Attributes:
         place: Where it stands.
-        says: What it says there.
-        against: What speaks against it.
+        says: The words or numbers that stand there.
+        against: The evidence against it.
         taken: The reading that the study takes.
         why: Why.
     """

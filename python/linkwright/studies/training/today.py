@@ -45,7 +45,7 @@ class Measured:
         samples: Of the step.
         precision: The numbers that are multiplied.
         weights: The numbers that weights are kept in.
-        optimizer: What turns gradients into weights.
+        optimizer: The rule that turns gradients into weights.
         forward: Microseconds of the forward pass, the host kept ahead.
         backward: The same of the backward pass.
         update: The same of new weights.
@@ -163,7 +163,8 @@ def compared(terms: str | None = None) -> list[Compared]:
     """Every measured step beside the model's, where it fits.
 
     Args:
-        terms: What kernels reach and the framework costs; the built-in where absent.
+        terms: The speeds that kernels reach and the costs of the framework; the built-in where
+            absent.
     """
     text = terms or training_terms()
     found = (_compare(row, text) for row in measured())
