@@ -33,8 +33,8 @@ class Kind:
     """Describes a kind of systems.
 
     Attributes:
-        applications: What is played on them.
-        networks: What joins the nodes, by name.
+        applications: The programs that play on them.
+        networks: The networks that join the nodes, by name.
         gpus: The GPUs of a node.
         servers: Instead of networks, servers that stand alone, with a rank on each GPU.
     """

@@ -17,6 +17,7 @@ FEWEST_WORDS = 6
 
 CODE = re.compile(r"`[^`]*`")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+SECTION = re.compile(r"( *)(Args|Attributes|Returns|Raises|Yields|Example):")
 RUST_STRING = re.compile(r'(?<![\w\'])r?"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
@@ -46,25 +47,42 @@ def _plain(words: str) -> str:
 
 
 def _blocks(lines: Sequence[tuple[int, str]], documents: bool = False) -> Iterator[Text]:
-    """Yields paragraphs and items of lines of Markdown; neither code, nor tables, nor headings."""
+    """Yields paragraphs and items of lines of Markdown; neither code, nor tables, nor headings.
+
+    In documentation each entry of a section is a block of its own, and names what it describes, so
+    that it needs no verb. Examples are code.
+    """
     block: list[str] = []
     start = 0
-    fenced = False
+    fenced = within = False
+    section: re.Match[str] | None = None
     for number, line in [*lines, (0, "")]:
         stripped = line.strip()
+        indent = len(line) - len(line.lstrip())
         fence = stripped.startswith(("```", "~~~"))
         fenced ^= fence
-        code = line.startswith("    ") and not block
+        heading = SECTION.fullmatch(line) if documents else None
+        if section and stripped and not heading and indent <= len(section[1]):
+            section = None
+        code = line.startswith("    ") and not block and not section
+        code = code or (section is not None and section[2] == "Example")
         other = (
-            fenced or fence or code or not stripped or stripped.startswith(("|", "#", "<", ">>>"))
+            fenced
+            or fence
+            or code
+            or bool(heading)
+            or not stripped
+            or stripped.startswith(("|", "#", "<", ">>>"))
         )
         item = re.match(r"([-*+]|\d+\.)\s+", stripped)
-        if (other or item) and block:
-            yield Text(start, _plain(" ".join(block)), documents)
-            block, documents = [], False
+        entry = section is not None and indent == len(section[1]) + 4
+        if (other or item or entry) and block:
+            yield Text(start, _plain(" ".join(block)), documents and not within)
+            block = []
+        section = heading or section
         if not other:
             if not block:
-                start = number
+                start, within = number, bool(item) or section is not None
             block.append(stripped[item.end() :] if item else stripped)
 
 

@@ -63,7 +63,7 @@ def test_an_old_name_is_gone_and_the_error_says_the_new_one(
     assert f"`{old}` is {new} now" in fails(2, *words, old)
     option = new.split()[0].rstrip(",")
     assert not option.startswith("--") or option in known
-    # What stands behind `--set` is a key that the command describes.
+    # Behind `--set` stands a key that the command describes.
     if option == "--set" and words[0] not in ("replay",):
         key = new.split()[1].partition("=")[0]
         assert f"  {key}=" in linkwright(*words, "--help-all").stdout

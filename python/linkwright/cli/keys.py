@@ -27,9 +27,9 @@ class Key:
     Attributes:
         name: Its key, which Python's keyword is called like.
         value: How the help writes its value.
-        help: What it changes, in one sentence.
+        help: The change that it makes, in one sentence.
         read: Makes the value of a text, or raises ValueError with what is wrong.
-        default: What holds where it is not set, as the help says it.
+        default: The value where it is not set, as the help says it.
         names: The names that it takes; none where it takes others.
         group: The heading that it stands below.
     """

@@ -193,8 +193,8 @@ def show(
     """Show a machine: the link of every pair of GPUs, the devices, and the assumptions.
 
     A network shows its ports, cables, bisection, distances, switches and links. Servers on a
-    network show both. nvidia-smi, rocm-smi and nccl-xml are what such a server's own tools print;
-    NCCL takes the last as NCCL_TOPO_FILE.
+    network show both. nvidia-smi and rocm-smi write as these tools print. nccl-xml is a file for
+    NCCL_TOPO_FILE.
     """
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")

@@ -32,7 +32,7 @@ class Variable:
     Attributes:
         values: Its values, each with what it means to the model.
         option: The keyword of `expect` that it sets.
-        help: What it changes.
+        help: The change that it makes.
     """
 
     values: Mapping[str, object]

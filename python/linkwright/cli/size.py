@@ -18,9 +18,8 @@ def size(
         list[str],
         typer.Option(
             metavar="KEY=LOW..HIGH",
-            help="Vary a setting by factors of two, as "
-            "system.network.bandwidth_scale=1/16..16, or by a list from the least, as "
-            "system.server=dgx-a100,hgx-h100. Repeatable.",
+            help="Vary a setting by factors of two: system.network.bandwidth_scale=1/16..16. "
+            "Or by a list from the least: system.server=dgx-a100,hgx-h100. Repeatable.",
         ),
     ],
     keep: Annotated[

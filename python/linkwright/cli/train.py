@@ -183,7 +183,7 @@ def train_command(
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
-    """Tell how long a step of training takes: computing, communication, and how it scales."""
+    """Tell how long a step of training takes, part by part, and how it scales."""
     if kernel:
         _refuse({"NETWORK": network, "--output": to}, "a kernel is timed alone; leave it out")
         print_kernels(*kernel_of(kernel), gpu, precision, json=json)

@@ -51,7 +51,7 @@ pub fn broken(policy: &dyn Policy, machines: &[PreparedMachine]) -> Vec<String> 
 /// A question to a policy: a job, and the GPUs that are free.
 #[derive(Debug)]
 struct PolicyQuestion {
-    /// Which of the job's GPUs talk to which.
+    /// Says which of the job's GPUs talk to which.
     pattern: Pattern,
     /// Whether its run time depends on bandwidth.
     sensitive: bool,

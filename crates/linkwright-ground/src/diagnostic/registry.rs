@@ -34,7 +34,7 @@ impl<T: Registered + ?Sized> Registry<T> {
         Self { what, entries: entries.to_vec(), finder: None }
     }
 
-    /// Asks a function for names that no entry has, such as those of classes that are loaded when asked for.
+    /// Asks a function for names that no entry has, such as classes that are loaded on demand.
     #[must_use]
     pub fn with_finder(self, finder: Finder<T>) -> Self {
         Self { finder: Some(finder), ..self }

@@ -61,7 +61,7 @@ fn rows_of(source: &str) -> Vec<String> {
     diagnosing.captures_iter(source).flat_map(|it| rows(&it[1])).collect()
 }
 
-/// The same of all files below a folder.
+/// Returns the rows of all files below a folder.
 fn rows_below(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the source folder is readable") {

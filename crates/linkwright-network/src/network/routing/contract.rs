@@ -170,7 +170,7 @@ pub fn buffers_wait_in_no_cycle(
 /// Checks of a routing in order that all packets between two nodes take one way, however busy channels are.
 ///
 /// # Errors
-/// Two ways.
+/// Holds two ways.
 pub fn packets_stay_in_order(kind: &dyn RoutingKind, fabric: &Fabric) -> Result<(), String> {
     let mut routing = AnyRouting::new(kind, fabric, 3).map_err(|error| error.to_string())?;
     if !routing.in_order() {

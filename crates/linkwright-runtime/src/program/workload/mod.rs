@@ -1,6 +1,6 @@
 //! Workloads of many jobs: random mixes, and which GPU each rank gets.
 //!
-//! The mixes follow Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based
+//! The mixes are drawn as in Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based
 //! HPC Platforms" (IPCCC 2021), Section V.A. There 20 mixes each fill 2048 GPUs, with six
 //! applications at five sizes. Each application and size appears at least four times.
 

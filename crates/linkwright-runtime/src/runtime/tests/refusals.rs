@@ -26,7 +26,7 @@ fn mappings_have_to_fit() {
         ),
         (
             refusal(&[job(&[0, 8])], 8),
-            "job `test` puts rank 1 on GPU 8,, which does not exist but there are 8 GPUs, counted \
+            "job `test` puts rank 1 on GPU 8, but there are 8 GPUs, counted \
              from 0",
         ),
         (

@@ -78,7 +78,7 @@ fn mappings_with_two_ranks_on_one_gpu_are_refused_with_their_place() {
     let text = SMALL.replace("\"random\"", "[0, 1, 2, 3, 4, 5, 6, 6]");
     assert_eq!(
         refused(&text, &Files::new()),
-        "s.toml:28:11: job `kripke` puts rank 7 on GPU 6,, which does not exist which rank 6 has; \
+        "s.toml:28:11: job `kripke` puts rank 7 on GPU 6, which rank 6 has; \
          give \
          each rank a GPU of its own"
     );

@@ -285,7 +285,7 @@ mod tests {
         );
         assert_eq!(
             refused(&[("b", 2, &twice)]),
-            "job `b` puts rank 1 on GPU 1,, which does not exist which rank 0 has; give each rank \
+            "job `b` puts rank 1 on GPU 1, which rank 0 has; give each rank \
              a GPU of its own"
         );
         assert!(

@@ -1,4 +1,4 @@
-//! Errors of memory inside GPUs, of heat and of training.
+//! Lists errors of memory inside GPUs, of heat and of training.
 
 use linkwright::diagnostic::Diagnosis;
 use linkwright::memory::kernel::benchmarks::SizeError;

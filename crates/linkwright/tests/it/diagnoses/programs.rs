@@ -1,4 +1,4 @@
-//! Errors of networks and of the programs that send over them.
+//! Lists errors of networks and of the programs that send over them.
 
 use linkwright::diagnostic::Diagnosis;
 use linkwright::network::packet::{PcieSetting, SettingsError};

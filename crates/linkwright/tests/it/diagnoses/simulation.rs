@@ -1,4 +1,4 @@
-//! Errors of allocation, days and comparisons.
+//! Lists errors of allocation, days and comparisons.
 
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{AllocationError, PatternShape, policy};

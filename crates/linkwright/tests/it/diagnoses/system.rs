@@ -1,4 +1,4 @@
-//! Errors of servers, fabrics and inputs in general.
+//! Lists errors of servers, fabrics and inputs in general.
 
 use linkwright::diagnostic::{InputError, Named as _, Position, UnknownName};
 use linkwright::engine::{EngineError, PastEvent, Progress};

@@ -63,7 +63,7 @@ pub fn all_packets_are_made_once(policy: NicPolicy) -> Result<(), String> {
 /// Checks that the order of packets is the same each time.
 ///
 /// # Errors
-/// Messages that leave in two orders.
+/// Sends messages in two orders.
 pub fn orders_repeat(policy: NicPolicy) -> Result<(), String> {
     for messages in trials() {
         let [first, second] = [0, 1].map(|_| every_packet_is_made_once(policy, &messages));
