@@ -21,6 +21,7 @@ from commands import fails, linkwright
 
 import linkwright as lw
 from linkwright import contracts
+from linkwright.errors import ContractError
 from linkwright.sweeps import local_processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,7 +150,7 @@ def test_a_policy_gives_gpus_in_place_of_a_name(rules: ModuleType) -> None:
 def test_what_is_no_answer_is_told_with_the_class(answer: object, said: str) -> None:
     allocator = lw.Allocator(lw.System("dgx1-v100"), Answers(answer))
     allocator.hold("other", [0, 7])
-    with pytest.raises(lw.errors.ContractError) as error:
+    with pytest.raises(ContractError) as error:
         allocator.decide("a", RING)
     assert said in error.value.problem
     assert "test_plugins:Answers#" in error.value.problem
@@ -159,7 +160,7 @@ def test_what_is_no_answer_is_told_with_the_class(answer: object, said: str) -> 
 
 
 def test_each_broken_promise_is_told_in_a_sentence() -> None:
-    with pytest.raises(lw.errors.ContractError, match="gave None: 4 GPUs are free for a job of 2"):
+    with pytest.raises(ContractError, match="gave None: 4 GPUs are free for a job of 2"):
         contracts.check(Answers(None))
 
     class Turns:
@@ -173,22 +174,16 @@ def test_each_broken_promise_is_told_in_a_sentence() -> None:
             at = self.asked % max(1, len(free) - size + 1)
             return free[at : at + size] if len(free) >= size else None
 
-    with pytest.raises(
-        lw.errors.ContractError, match="promise that the same question has the same"
-    ):
+    with pytest.raises(ContractError, match="promise that the same question has the same"):
         contracts.check(Turns)
 
     class Keeps(Newest):
         def next(self) -> int | None:
             return None
 
-    with pytest.raises(
-        lw.errors.ContractError, match=r"Keeps.next` gave None: 1 messages are queued"
-    ):
+    with pytest.raises(ContractError, match=r"Keeps.next` gave None: 1 messages are queued"):
         contracts.check(Keeps)
-    with pytest.raises(
-        lw.errors.ContractError, match=r"Circle.route` gave .*does not end within 64"
-    ):
+    with pytest.raises(ContractError, match=r"Circle.route` gave .*does not end within 64"):
         contracts.check(Circle)
     with pytest.raises(lw.errors.ArgumentError, match="give a class with a method `choose`"):
         contracts.check(object())
@@ -219,7 +214,7 @@ def test_an_exception_ends_the_run_with_its_traceback(rules: ModuleType) -> None
     for setting in ({"routing": NoNetwork}, {"routing": Circle}, {"nic": Deaf}):
         for fidelity in ("flow", "packet"):
             settings = {"fidelity": fidelity, "system": {"network": setting}}
-            expected = lw.errors.ContractError if setting == {"routing": Circle} else ValueError
+            expected = ContractError if setting == {"routing": Circle} else ValueError
             with pytest.raises(expected):
                 lw.scenario.play_programs("own-rules.toml", settings=settings)
 

@@ -133,8 +133,7 @@ impl Diagnose for PlacementError {
             ))
             .remedy("list one GPU for each rank"),
             Self::UnknownGpu { name, rank, gpu, gpus, .. } => Diagnosis::of(format!(
-                "job `{}` puts rank {rank} on GPU {gpu}, which does not \
-                    exist",
+                "job `{}` puts rank {rank} on GPU {gpu}, which does not exist",
                 shown(name)
             ))
             .remedy(format!("use GPUs 0 to {}", gpus - 1)),
@@ -285,8 +284,7 @@ mod tests {
         );
         assert_eq!(
             refused(&[("b", 2, &twice)]),
-            "job `b` puts rank 1 on GPU 1, which rank 0 has; give each rank \
-             a GPU of its own"
+            "job `b` puts ranks 0 and 1 on GPU 1; give each rank a GPU of its own"
         );
         assert!(
             place(&[("a", 1, &one), ("b", 2, &two)], &system, 0).is_ok(),
