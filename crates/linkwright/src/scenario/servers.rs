@@ -411,7 +411,7 @@ mod tests {
             (
                 "[network]\nmachine = \"dgx1-v100\"\nservers = 9\nradix = 4\npods = 1\n",
                 "4:9",
-                "32 fewer than the 36 that are needed",
+                "32 fewer than the 36 needed",
             ),
             ("[[system.server]]\ncount = 2\n", "1:1", "`kind`"),
             ("[[system.server]]\nkind = \"x\"\nnodes = 2\n", "3:1", "`nodes`"),

@@ -178,7 +178,7 @@ mod tests {
             assert_eq!(error, SimulationError::TooManyJobs { count });
         }
         let error = SimulationError::TooManyJobs { count: 2_000_000 }.to_string();
-        assert_eq!(error, "a mix cannot have 2000000 jobs; ask for 1 to 1000000");
+        assert_eq!(error, "a mix cannot have 2000000 jobs; use 1 to 1000000");
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Diagnose for TraceError {
                 "rank {rank} computes for more than 213 days, at {ticks_per_second} ticks of the \
                  trace's clock a second"
             ))
-            .remedy(format!("correct the clock's resolution, or record the program again")),
+            .remedy("correct the clock's resolution, or record the program again"),
         }
     }
 }

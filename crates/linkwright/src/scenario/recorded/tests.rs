@@ -234,7 +234,7 @@ fn what_is_no_record_is_refused_with_its_place() {
         (format!("{head}0,2,3\n18446745,2,3\n"), "3:1: this is more than 213 days after the first"),
         (
             format!("{head}2024-03-01T00:00:00,1,1\n2024-03-01T00:00:00Z,1,1\n"),
-            "3:1: times of which",
+            "3:1: the file writes times in different ways",
         ),
         (format!("id,{head}a,1,1,1\na,1,1,1\n"), "3:1: two jobs have one id: `a`; line 2 has"),
         (format!("workload,{head}vgg,1,1,1\n"), "2:1: unknown workload: `vgg`; there are alexnet"),

@@ -58,7 +58,7 @@ fn what_cannot_fail_is_refused_at_its_place() {
     assert!(error.contains("1001 failures") && error.ends_with("write 1000 at most"), "{error}");
     let timed = "[[failure]]\npart = \"GPU0\"\nfrom = \"1 s\"\n";
     let error = refused(&failing(PROGRAM, timed), &none);
-    assert!(error.contains("beside jobs whose GPUs a mapping names"), "{error}");
+    assert!(error.contains("with jobs whose GPUs a mapping names"), "{error}");
     let nodes =
         failing("[[job]]\nprogram = \"subcomm3d\"\nranks = 8\n", "system.without = [\"x\"]\n");
     let nodes = nodes.replace("[[job]]", "system.without = [\"node0\"]\n[[job]]");

@@ -26,7 +26,7 @@ fn errors_name_line_and_column() {
         ("\"2x\"", "\"fast\"", "s.toml:9:19: no factor of bandwidths: `\"fast\"`; write a factor"),
         ("per_node = 4", "per_node = 0", "s.toml:10:17: a node cannot have 0 GPUs: `0`; "),
         ("rr-4", "rr4", "s.toml:11:7: there is no NIC policy `rr4`: `\"rr4\"`; did you mean `rr-"),
-        ("nic = \"rr-4\"", "routing = \"ugal\"", "s.toml:11:11: routing `ugal` is for dragonfli"),
+        ("nic = \"rr-4\"", "routing = \"ugal\"", "s.toml:11:11: routing `ugal` needs dragonfli"),
         ("nic = \"rr-4\"", "fidelity = \"flw\"", "s.toml:11:12: unknown fidelity: `\"flw\"`; did"),
         (
             "nic = \"rr-4\"",
@@ -98,7 +98,7 @@ fn a_text_without_jobs_is_refused_at_its_end() {
     let message = refused("[network]\npods = 2\n", &Files::new());
     assert_eq!(
         message,
-        "s.toml:3:1: a scenario without jobs; write a `[[job]]` with `program` and `ranks`, \
+        "s.toml:3:1: the scenario has no jobs; write a `[[job]]` with `program` and `ranks`, \
          or `[jobs]`"
     );
 }

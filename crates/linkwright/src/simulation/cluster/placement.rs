@@ -304,7 +304,7 @@ mod tests {
             assert_eq!(
                 error,
                 format!(
-                    "the mapping `{}` needs {what}, and the cluster has not; use `linear` or \
+                    "the mapping `{}` needs {what}, but the cluster has one; use `linear` or \
                      `random`, or a larger cluster",
                     rule.name()
                 )
