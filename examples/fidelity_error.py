@@ -30,7 +30,7 @@ class Where:
 
     Attributes:
         server: A server's name.
-        planner: What plans the all-reduces.
+        planner: The planner of the all-reduces.
         largest: How many GPUs the largest job asks for.
         servers: How many servers there are; several are joined by a fat-tree of 11.9 GB/s.
         choice: In which of them a job looks for GPUs.
@@ -55,8 +55,8 @@ class Kind:
     """Describes a kind of mixes.
 
     Attributes:
-        where: What they run on, in turns.
-        workloads: What jobs are drawn from.
+        where: The systems that they run on, in turns.
+        workloads: The workloads that jobs are drawn from.
         iterations: The least and the most of a job.
         fills: How many times the jobs would fill the GPUs; those beyond the first wait for others.
         packets: Whether packets are played; of many servers they take hours.

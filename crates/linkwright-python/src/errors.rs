@@ -166,12 +166,12 @@ pub fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<exceptions::LinkwrightError>(py) && !is_broken_contract(py, error)
 }
 
-/// A package that is not installed.
+/// Makes the error of a package that is not installed.
 pub fn missing(error: impl Into<Diagnosis>) -> PyErr {
     exceptions::LinkwrightError::new_err(told(error))
 }
 
-/// A number that makes no machine.
+/// Makes the error of a number that makes no machine.
 pub fn machine(error: impl Into<Diagnosis>) -> PyErr {
     exceptions::MachineError::new_err(told(error))
 }

@@ -110,13 +110,13 @@ impl Fabric {
         &self.fabric
     }
 
-    /// A network by its links alone.
+    /// Describes a network by its links alone.
     pub fn of_graph(fabric: &fabric::Fabric) -> Self {
         let source = Source::new(fabric.name().to_owned(), fabric_dot(fabric));
         Self { fabric: Arc::new(fabric.clone()), origin: Origin::Text(source) }
     }
 
-    /// The number of a node or switch, below a count.
+    /// Reads the number of a node or switch, below a count.
     fn numbered(&self, what: &str, number: i128, count: u32) -> PyResult<u32> {
         let last = count.saturating_sub(1);
         u32::try_from(number).ok().filter(|number| *number < count).ok_or_else(|| {

@@ -3,7 +3,7 @@
 use linkwright::system::{self, Affinity};
 use pyo3::prelude::*;
 
-/// Where one GPU of a machine sits, as far as the machine's source says.
+/// Says where one GPU of a machine sits, as far as the machine's source tells.
 #[pyclass(frozen, eq, get_all, module = "linkwright.network")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuPlace {

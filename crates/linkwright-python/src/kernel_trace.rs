@@ -224,7 +224,7 @@ impl KernelRatios {
 
 #[pymethods]
 impl KernelRatios {
-    /// Seconds of a step in which kernels ran that stand for none of the model's; they are added to every step.
+    /// Gives the seconds a step of kernels that the model lacks; every step gets them.
     #[getter]
     fn rest(&self) -> f64 {
         self.ratios.rest.as_seconds()

@@ -18,7 +18,7 @@ use crate::number::{gpu_of, whole};
 use crate::system::System;
 use crate::table::Table;
 
-/// Holds flags with their values, and the settings that they cannot say.
+/// Holds flags with their values, and the settings that no flag expresses.
 type WrittenFlags = (Vec<(String, String)>, Vec<String>);
 
 /// Keeps ranks of LoRA to sizes that matrices have.

@@ -54,7 +54,7 @@ pub fn nccl_graph_file(
 /// Reads a file of rings and trees, one for `NCCL_GRAPH_FILE` or one of `NCCL_GRAPH_DUMP_FILE`.
 ///
 /// Args:
-///     text: The text itself.
+///     text: The text of the file.
 ///     file: Its name in errors.
 ///
 /// Returns:

@@ -651,7 +651,7 @@ impl ProgramBuilder {
         found.ok_or_else(refuse)
     }
 
-    /// An error of the operation that a rank was about to get.
+    /// Makes the error of the operation that a rank was about to get.
     fn refuse(&self, rank: Rank, told: Diagnosis) -> PyErr {
         let index = self.ranks[rank as usize].operations().len();
         let problem = format!("operation {index} of rank {rank} {}", told.problem);

@@ -167,7 +167,7 @@ pub fn time_schedule(
     Ok(Timing { system: system.clone(), protocol, timing, trials })
 }
 
-/// Blink's T_dpa as a user gave it, in seconds, or as it is assumed.
+/// Reads Blink's T_dpa, in seconds. Without a value it takes the assumed time.
 pub fn peer_access_time(given: Option<f64>, gpus: usize) -> PyResult<Picoseconds> {
     let Some(seconds) = given else { return Ok(assumed_peer_access_switch(gpus)) };
     let sound = (0.0..=3600.0).contains(&seconds);

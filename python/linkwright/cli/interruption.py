@@ -19,7 +19,7 @@ class TerminatedError(KeyboardInterrupt):
     """SIGTERM came."""
 
 
-# What has come to this process; a command line library keeps only that it was some interruption.
+# Says which signal came to this process; a command line library keeps only that one did.
 _received: list[int] = []
 
 

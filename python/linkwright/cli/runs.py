@@ -49,7 +49,7 @@ class Wanted:
         return SPANS if self.to or self.timeline else 0
 
     def check(self) -> None:
-        """Refuses, before a long run, what could not be written after it.
+        """Refuses outputs that cannot be written, before a long run begins.
 
         Raises:
             FileError: If a folder is not there or cannot be written to.

@@ -1,7 +1,7 @@
 """Reads, changes and rewrites the state of servers in a file as one step, and tells it after that.
 
 A change is on the disk before anybody hears of it. A program that is killed in between leaves GPUs
-held of which nobody knows: `state show` lists them, and they can be released. The other way round
+held that nobody knows of: `state show` lists them, and they can be released. The other way round
 two jobs would get the same GPUs, which nothing shows.
 """
 

@@ -73,7 +73,7 @@ class _Stream(ABC):
 
     @abstractmethod
     def _failed(self, error: OSError) -> None:
-        """What this stream does about its failure."""
+        """Says how this stream deals with its failure."""
 
     def _discard(self) -> None:
         """Sends the rest nowhere, so that the interpreter does not fail on it at its end."""

@@ -46,7 +46,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def call(self, call: st.Call, values: Scope) -> object:
-        """Makes a call, and gives its value."""
+        """Calls a function of the source, and gives the value."""
 
     def items(self, listed: object) -> Sequence[object] | None:
         """Gives the items to go through; None where they are not known or too many."""

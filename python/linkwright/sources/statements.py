@@ -90,7 +90,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Comprehension:
-    """A list of one value for each item, where a condition holds; `bound` follows each item."""
+    """Lists one value for each item that meets a condition, after the assignments `bound`."""
 
     variable: str
     bound: tuple[Assignment, ...]

@@ -33,8 +33,8 @@ class Study:
     Attributes:
         name: The name of the command.
         title: The page's title.
-        introduction: Its first paragraphs.
-        sections: One per table or figure of the paper.
+        introduction: The page's first paragraphs.
+        sections: One section for each table or figure of the paper.
     """
 
     name: str

@@ -118,7 +118,7 @@ def section_markdown(section: Section, figures: str) -> str:
 
 
 def figure_markdown(name: str, figures: str) -> str:
-    """A chart in Markdown, as SVG in the folder `figures`."""
+    """Writes a chart in Markdown, as SVG in the folder `figures`."""
     return f"![{name.replace('-', ' ')}]({figures}/{name}.svg)"
 
 

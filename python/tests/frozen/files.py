@@ -13,14 +13,9 @@ from frozen.captured import Captured, Case
 from frozen.fabrics import tables_of_fabric
 from frozen.plays import EVERYTHING, tables_of_run
 from frozen.tables import FILES, of_rows
-from linkwright import (
-    Allocator,
-    Pattern,
-    System,
-    load_system,
-    replay_scenario,
-    run_scenario,
-)
+from linkwright import Allocator, Pattern, System
+from linkwright.network import read_system
+from linkwright.scenario import play_mix, play_programs
 
 __all__ = ["cases"]
 
@@ -33,8 +28,8 @@ CLUSTERS = ("cluster", "kind")
 def cases() -> list[Case]:
     """A case for each file that another does not name."""
     return [
-        *(_case(f"{name}.toml", "load_system", partial(_machine, name)) for name in MACHINES),
-        *(_case(name, "load_cluster", partial(_network, name)) for name in NETWORKS),
+        *(_case(f"{name}.toml", "read_system", partial(_machine, name)) for name in MACHINES),
+        *(_case(name, "read_system(..., network=...)", partial(_network, name)) for name in NETWORKS),
         *(_case(f"{name}.toml", "linkwright run", partial(_server, name)) for name in SERVERS),
         *(_case(f"{name}.toml", "linkwright run", partial(_cluster, name)) for name in CLUSTERS),
         _case("state.json", "Allocator(machine, state=...)", _state),
@@ -46,20 +41,20 @@ def _case(file: str, reader: str, tables: Callable[[], Iterator[Captured]]) -> C
 
 
 def _machine(name: str) -> Iterator[Captured]:
-    return machines.tables_of_machine(load_system(FILES / f"{name}.toml"))
+    return machines.tables_of_machine(read_system(FILES / f"{name}.toml"))
 
 
 def _network(name: str) -> Iterator[Captured]:
-    return tables_of_fabric(load_system({"gpus": 2}, network=FILES / name))
+    return tables_of_fabric(read_system({"gpus": 2}, network=FILES / name))
 
 
 def _server(name: str) -> Iterator[Captured]:
-    run = run_scenario(FILES / f"{name}.toml")
+    run = play_mix(FILES / f"{name}.toml")
     return servers.tables_of_results(run.jobs, run.results)
 
 
 def _cluster(name: str) -> Iterator[Captured]:
-    return tables_of_run(replay_scenario(FILES / f"{name}.toml", timeline=EVERYTHING).run)
+    return tables_of_run(play_programs(FILES / f"{name}.toml", timeline=EVERYTHING).run)
 
 
 def _state() -> Iterator[Captured]:

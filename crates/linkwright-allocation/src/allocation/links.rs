@@ -98,7 +98,7 @@ impl PairTable {
         }
     }
 
-    /// Returns the table of some of the GPUs, by their place among these.
+    /// Returns the table of the given GPUs, numbered by their place in the set.
     #[must_use]
     pub fn restricted(&self, gpus: GpuSet) -> Self {
         let at = |a: usize| gpus.iter().map(move |b| a * self.count + b);

@@ -128,7 +128,7 @@ impl PreparedMachine {
     /// Prepares a machine.
     ///
     /// # Errors
-    /// A machine with more than [`MAX_GPUS`] GPUs, or with two that nothing joins.
+    /// Refuses a machine with more than [`MAX_GPUS`] GPUs, or with two GPUs that nothing joins.
     pub fn new(
         machine: &Server,
         profile: BandwidthProfile,

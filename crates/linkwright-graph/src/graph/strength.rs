@@ -42,7 +42,7 @@ impl Lane for f64 {
     }
 }
 
-/// The most capacity that can stay inside the parts of a partition, by the number of parts
+/// Holds the most capacity that can stay inside the parts of a partition, by the number of parts
 /// less one.
 type Kept<F> = [F; MAX_VERTICES];
 

@@ -32,7 +32,7 @@ impl Diagnosis {
         }
     }
 
-    /// The same problem, with what would work.
+    /// Adds the remedy: a text that says what would work.
     #[must_use]
     pub fn remedy(self, remedy: impl Into<String>) -> Self {
         Self { remedy: Some(remedy.into()), ..self }

@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(queue.peek_time(), Some(Picoseconds(5)));
     }
 
-    /// Takes the first of what waits, as a sorted map has it, from the queue.
+    /// Takes the first event from the queue and from a sorted map, which must agree.
     fn pop_both(
         queue: &mut EventQueue<usize>,
         waiting: &mut BTreeMap<(u64, usize), ()>,

@@ -132,7 +132,7 @@ impl<'h, E: Copy> Engine<'h, E> {
         Ok(true)
     }
 
-    /// Whether every event could be scheduled.
+    /// Returns the fault, if an event could not be scheduled.
     #[inline]
     fn check(&self) -> Result<(), EngineError> {
         self.fault.map_or(Ok(()), Err)

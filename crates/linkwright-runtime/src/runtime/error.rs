@@ -21,7 +21,7 @@ pub enum RuntimeError {
         job: String,
         /// Counts its ranks.
         ranks: usize,
-        /// Counts the GPUs named.
+        /// Counts the GPUs that the mapping names.
         gpus: usize,
     },
     /// A GPU that the network does not have.
@@ -48,7 +48,7 @@ pub enum RuntimeError {
     Scale {
         /// Names the job.
         job: String,
-        /// Holds the factor given.
+        /// Holds the refused factor.
         scale: f64,
     },
     /// Iterations of a main loop that is not there.

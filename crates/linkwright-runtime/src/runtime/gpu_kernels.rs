@@ -179,7 +179,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         }
     }
 
-    /// Asks all kernels that run whether they wait for what never comes.
+    /// Returns an error if a running kernel waits for data that never comes.
     pub(super) fn kernels_at_rest(&self) -> Result<(), RuntimeError> {
         for (job, running) in (0..).zip(&self.kernels.running) {
             if let Some(Running { run: Some(run), .. }) = running {

@@ -32,9 +32,9 @@ pub enum SystemError {
         /// The names that exist.
         known: String,
     },
-    /// An export format that does not exist.
+    /// An export format does not exist.
     UnknownExport(UnknownName),
-    /// A machine that a format cannot say.
+    /// A format cannot express the machine.
     Inexpressible {
         /// Names the machine.
         machine: String,

@@ -213,9 +213,9 @@ pub enum ServerError {
         a: String,
         /// Gives the other end.
         b: String,
-        /// Is the measured bandwidth.
+        /// Gives the bandwidth that was measured.
         measured: Bandwidth,
-        /// Gives the bandwidth that the bundle has.
+        /// Gives the peak bandwidth of the bundle.
         peak: Bandwidth,
     },
     /// A GPU whose bundles have more bandwidth than [`MAX_BANDWIDTH`] together.

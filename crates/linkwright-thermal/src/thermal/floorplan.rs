@@ -125,7 +125,7 @@ impl Block {
         self.x + self.width
     }
 
-    /// Returns its rear edge, in mm.
+    /// Returns the y coordinate of its rear edge, in mm.
     #[must_use]
     pub fn back(&self) -> f64 {
         self.y + self.height

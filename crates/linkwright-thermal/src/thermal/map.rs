@@ -169,7 +169,7 @@ fn in_range(what: &'static str, value: f64, bounds: (f64, f64)) -> Result<(), Th
 }
 
 impl ThermalMap {
-    /// Returns the floorplan of this map.
+    /// Returns the floorplan whose heat was computed.
     #[must_use]
     pub const fn floorplan(&self) -> &Floorplan {
         &self.floorplan
@@ -187,7 +187,7 @@ impl ThermalMap {
         self.floorplan.ambient + self.found.rise.iter().copied().fold(0.0, f64::max)
     }
 
-    /// How many cells there are, those beyond the interposer too.
+    /// Counts the cells, including those beyond the interposer.
     #[must_use]
     pub const fn cells(&self) -> usize {
         self.grid.columns() * self.grid.layers.len()

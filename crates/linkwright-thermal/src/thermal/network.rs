@@ -60,7 +60,7 @@ impl Network {
     }
 
     /// Puts the heat that leaves each cell at these temperatures over ambient, in W, into `out`;
-    /// returns the sum of their products.
+    /// returns the sum over cells of heat times temperature, in W K.
     ///
     /// The heat that leaves one cell for another arrives there to the last digit, so that no heat
     /// is lost.

@@ -37,7 +37,7 @@ pub enum TrainingError {
         /// Gives the shape of its samples.
         input: Shape,
     },
-    /// A size of samples that is not possible.
+    /// The network cannot take samples of this size.
     SampleSize {
         /// Names the network.
         network: String,

@@ -216,11 +216,11 @@ pub struct Footprint {
     pub weights: Bytes,
     /// Holds the gradients.
     pub gradients: Bytes,
-    /// The optimizer's state, and master copies of weights.
+    /// Holds the optimizer's state, and master copies of weights.
     pub optimizer: Bytes,
     /// Gives the memory that it takes to aggregate the gradients of all GPUs.
     pub aggregation: Bytes,
-    /// Weights and gradients of others, for a while.
+    /// Holds weights and gradients that other GPUs keep, while they are gathered.
     pub gathered: Bytes,
     /// Holds the samples.
     pub samples: Bytes,

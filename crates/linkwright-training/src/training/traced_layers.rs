@@ -15,7 +15,7 @@ use crate::units::Picoseconds;
 /// The layers of a network as a trace has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracedLayers {
-    /// Holds measured times over modelled ones.
+    /// Holds the ratios of measured to modelled times.
     pub ratios: KernelRatios,
     /// Has a row for each kind and pass.
     pub rows: Vec<MeasuredRatio>,

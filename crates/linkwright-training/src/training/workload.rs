@@ -144,10 +144,10 @@ pub fn workloads() -> Registry<dyn NamedWorkload> {
     Registry::new("workload", &entries)
 }
 
-/// Gives the workload that has a name in a registry.
+/// Finds a workload in a registry by its name.
 ///
 /// # Errors
-/// A name that it does not hold.
+/// Refuses a name that the registry does not hold.
 pub fn workload_of(
     registry: &Registry<dyn NamedWorkload>,
     name: &str,
@@ -241,7 +241,7 @@ impl Workload {
     /// Finds the published workload of a name.
     ///
     /// # Errors
-    /// A name that the table does not hold.
+    /// Refuses a name that the table does not hold.
     pub fn find(name: &str) -> Result<&'static Self, UnknownWorkload> {
         Self::all()
             .iter()

@@ -19,7 +19,7 @@ pub(super) const SCENARIO: &str = "a scenario";
 /// Names the part of a scenario that may differ.
 const DIFFERENCE: &str = "what differs";
 
-/// Returns the keys of a table.
+/// Lists the keys that the table at `path` may have.
 fn known(path: &str, registries: &Registries) -> Vec<Cow<'static, str>> {
     let (table, earlier) = match path {
         SCENARIO | DIFFERENCE => ("", ""),

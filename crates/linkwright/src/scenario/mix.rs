@@ -69,7 +69,7 @@ pub struct Mix {
     pub written: Option<Programs>,
     /// Says how the jobs of `[jobs]` train networks.
     pub(super) trained: Trained,
-    /// Kinds of jobs that are drawn which train a model.
+    /// Lists the kinds of drawn jobs that train a language model.
     models: DrawnModels,
     /// Says how long they compute where somebody measured it.
     measured: Measured,

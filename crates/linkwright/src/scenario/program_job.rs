@@ -37,7 +37,7 @@ pub enum ProgramSource {
         application: Chosen<dyn Application>,
         /// Counts the ranks.
         ranks: u32,
-        /// Holds the application's parameters.
+        /// Holds the application's parameters, by name.
         parameters: Table,
     },
     /// Names a file of GOAL text.

@@ -39,11 +39,11 @@ pub struct Registries {
     /// Holds what jobs run: `workload` and `generate.workloads` of `[jobs]`, job files, `workload` of a
     /// `[[job]]`.
     pub workloads: Registry<dyn NamedWorkload>,
-    /// A file of recorded jobs is one of these by its look: `jobs.file`.
+    /// Holds the formats of recorded jobs, which a file shows by its look: `jobs.file`.
     pub accounting: Registry<dyn AccountingFormat>,
     /// How collectives are planned: `collectives.planner`.
     pub planners: Registry<dyn Planner>,
-    /// Servers are joined by these: `system.network.kind`.
+    /// Holds the networks that join servers: `system.network.kind`.
     pub fabrics: Registry<dyn FabricKind>,
     /// Files of servers are in these formats.
     pub importers: Registry<dyn ImportFormat>,

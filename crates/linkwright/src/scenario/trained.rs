@@ -201,7 +201,7 @@ pub(super) fn assumed(jobs: &[Job], system: &System) -> BTreeSet<String> {
     used.into_iter().flat_map(of).collect()
 }
 
-/// Refuses jobs whose samples some GPU of the system has no memory for.
+/// Refuses jobs whose samples do not fit the memory of some GPU of the system.
 pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationError> {
     check_tasks(jobs, system)?;
     let usual = jobs.iter().filter(|job| job.task().is_none());

@@ -170,7 +170,7 @@ pub enum SimulationError {
         /// The names that exist.
         known: String,
     },
-    /// A mix of jobs that may use no GPU.
+    /// A mix of jobs allows each job zero GPUs.
     NoGpus,
     /// A time that does not fit 64 bits of picoseconds.
     TimeTooLong {

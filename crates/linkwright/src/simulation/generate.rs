@@ -32,7 +32,7 @@ pub const MOST_JOBS: u32 = 1_000_000;
 /// A kind of jobs that train a language model; jobs are drawn from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawnModel {
-    /// Its name, which its jobs have for their workload's.
+    /// Names the kind. Its jobs show this as the name of their workload.
     pub name: String,
     /// Each job gets this many GPUs.
     pub gpus: u32,

@@ -39,9 +39,9 @@ pub struct GpuHeat {
     pub busy_share: f64,
     /// It draws this.
     pub power: GpuPower,
-    /// It draws this in the mean, in W.
+    /// Gives its mean power, in W.
     pub mean_power: f64,
-    /// Its block has these temperatures.
+    /// Gives the extreme temperatures of its block.
     pub temperatures: Extremes,
 }
 
@@ -50,7 +50,7 @@ pub struct GpuHeat {
 pub struct PackageHeat {
     /// It has the GPUs in the order of the package.
     pub gpus: Vec<GpuHeat>,
-    /// It lasts from time zero until the last job's end.
+    /// Gives the time from zero to the end of the last job.
     pub span: Picoseconds,
     /// Has the temperatures of the whole package, under the mean powers.
     pub map: ThermalMap,

@@ -344,8 +344,8 @@ impl Default for Most {
 /// Reads the jobs of a file, and refuses a job that asks for more than `most`; see [`read`].
 ///
 /// # Errors
-/// Those of [`read`], and a job that asks for more GPUs than that, which could never start, or
-/// for more iterations.
+/// Returns the errors of [`read`]. Refuses a job that asks for more GPUs than `most`, which
+/// could never start, or for more iterations.
 pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, SimulationError> {
     read_with(&workloads(), file, text, most)
 }

@@ -23,7 +23,7 @@ _NAMES = {
 
 
 def ablation(measured: Measured) -> Section | None:
-    """The section on the switches; None where none was run."""
+    """Writes the section on the switches; None if no variant was run."""
     variants = [BASE, *(each for each in ABLATION if _was_run(measured, each))]
     if variants == [BASE]:
         return None

@@ -30,7 +30,7 @@ class Reading:
 
     Attributes:
         layout: Says what the tasks share, and how fast copies are.
-        kernels: Given by MGPUSim, or computed inside our own GPU.
+        kernels: Names the source of kernel times: MGPUSim, or our own GPU.
     """
 
     layout: Layout

@@ -237,7 +237,7 @@ def each_pair(found: Found) -> Section:
 
 
 def pair_table(title: str, found: Found) -> StudyTable:
-    """Pairs in both readings of Fig. 2, a row each.
+    """Lists every pair in both readings of Fig. 2, one row each.
 
     Args:
         title: The title of the table.

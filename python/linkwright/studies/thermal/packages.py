@@ -39,7 +39,7 @@ BESIDE: Changes = {
 
 
 def the_package() -> dict[str, Any]:
-    """The floorplan as its file has it, `examples/mgpu-tsm-package.toml`."""
+    """Reads the floorplan's file, `examples/mgpu-tsm-package.toml`."""
     text = files(__package__).joinpath("package.toml").read_text("utf-8")
     return tomllib.loads(text)
 

@@ -291,7 +291,7 @@ fn use_of_arcs(trees: &[Tree]) -> BTreeMap<(usize, usize), u64> {
     used
 }
 
-/// Takes as much of the routes, through few switches before many, as carries the used flow.
+/// Chooses routes that carry the used flow, those through the fewest switches first.
 fn shortest_first(routes: &[super::switches::Route], used: u64) -> Vec<(&Vec<usize>, u64)> {
     let mut routes: Vec<_> = routes.iter().collect();
     routes.sort_by_key(|(path, units)| (path.len(), std::cmp::Reverse(*units)));

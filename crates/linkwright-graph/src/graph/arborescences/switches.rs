@@ -73,7 +73,7 @@ pub(super) fn split_off(problem: &Problem, splitting: Splitting) -> Logical {
     splitter.finish()
 }
 
-/// Names γ units of the arcs from `from` to the switch and from there to `to`.
+/// Joins `amount` units of the arc from `from` to the switch with those from there to `to`.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     from: usize,

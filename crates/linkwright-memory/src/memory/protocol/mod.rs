@@ -76,7 +76,7 @@ impl<T: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static> Flat for T {
 /// The state of a line and the stamp of a message take at most 8 bytes. GPUs are numbered from 0,
 /// below 32.
 pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
-    /// Holds the part of a message beside address and data.
+    /// Holds the part of a message that is neither address nor data.
     type Stamp: Flat;
     /// Holds a cache's state of a line that it has.
     type Line: Flat;

@@ -15,7 +15,7 @@ struct Account {
     available: u64,
     /// Lists the credits on their way back, each with its time, the earliest first.
     returning: VecDeque<(u64, u64)>,
-    /// Whether the sender has a packet and too few.
+    /// Tells whether the sender has a packet but too few credits for it.
     awaited: bool,
 }
 

@@ -81,7 +81,7 @@ pub enum SettingsError {
         value: String,
         /// The least that is possible.
         least: String,
-        /// Shows the most that is possible.
+        /// Shows the largest possible value.
         most: String,
     },
     /// More virtual channels than the model keeps.

@@ -30,7 +30,7 @@ pub struct PacketRecord {
     pub time: Picoseconds,
     /// Numbers the channel.
     pub channel: ChannelId,
-    /// Names the step.
+    /// Says whether the packet joins the channel's queue or crosses the channel.
     pub step: PacketStep,
     /// How many bytes the packet carries.
     pub size: u32,

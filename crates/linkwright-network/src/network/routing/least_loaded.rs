@@ -6,9 +6,9 @@ use super::Load;
 use crate::engine::Random;
 use crate::system::fabric::ChannelId;
 
-/// Chooses the channel with the shortest queue among `count`, by their indices; None of none.
+/// Chooses the channel with the shortest queue among `count` channels, by its index.
 ///
-/// The search starts by chance, so that ties are fair.
+/// The search starts at a random channel, so that ties are fair. Without channels it gives None.
 pub(super) fn least_loaded(
     count: usize,
     channel: impl Fn(usize) -> ChannelId,

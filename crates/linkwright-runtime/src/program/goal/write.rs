@@ -15,7 +15,7 @@ use crate::program::{
 };
 use crate::units::{Bandwidth, Picoseconds};
 
-/// A program that GOAL cannot say.
+/// Says why GOAL cannot express a program.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum WriteError {

@@ -131,7 +131,7 @@ pub struct Location {
     pub process: u32,
     /// Names its process, such as `MPI Rank 3`; empty where the archive defines none.
     pub process_name: Arc<str>,
-    /// Its rank in `MPI_COMM_WORLD`; further threads of a process have none.
+    /// Gives the rank in `MPI_COMM_WORLD`; further threads of a process have none.
     pub rank: Option<u32>,
     /// Brings its times to the common clock.
     pub clock: ClockCorrection,

@@ -118,7 +118,7 @@ pub enum LocationKind {
 }
 
 impl LocationKind {
-    /// Returns the kind of a number in the file.
+    /// Returns the kind of location that a number in the file stands for.
     pub(super) fn of(number: u8) -> Self {
         match number {
             1 => Self::Thread,

@@ -60,7 +60,7 @@ pub enum PartError {
         a: String,
         /// Names the other.
         b: String,
-        /// Lists the devices beside the first.
+        /// Lists the devices that links join to the first.
         beside: Vec<String>,
     },
     /// The server is described by a few numbers, and not by its parts.

@@ -176,7 +176,7 @@ fn template(machine: &Server, part: &Part, number: usize) -> Result<Server, Syst
 /// Holds the links of a machine's network.
 struct Network<'a> {
     switches: Vec<DeviceId>,
-    /// The link of each interface that has one.
+    /// Holds the link of each network interface that has one.
     cables: BTreeMap<DeviceId, &'a Link>,
     /// Lists the links between switches.
     trunks: Vec<&'a Link>,

@@ -103,7 +103,7 @@ impl FabricKey {
         Self { key, takes, of, help, absent: "", of_packets: false }
     }
 
-    /// Makes a key that is a whole number from one.
+    /// Makes a key whose value is a whole number, at least one.
     #[must_use]
     pub const fn count(key: &'static str, of: &'static str, help: &'static str) -> Self {
         Self::new(key, FabricValueType::Count, of, help)

@@ -55,7 +55,7 @@ impl Endpoint {
 pub(in crate::system) struct Host {
     /// Lists the devices.
     pub(in crate::system) endpoints: Vec<Endpoint>,
-    /// The relation of each pair, where the input gives one.
+    /// Holds the relation of each pair, where the input gives one.
     pub(in crate::system) relations: Vec<Vec<Option<Relation>>>,
 }
 

@@ -68,7 +68,7 @@ impl PageMoves {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mechanism {
-    /// It is called so.
+    /// Names the mechanism.
     pub name: String,
     /// Says where its pages lie.
     pub pages: Pages,
@@ -76,11 +76,11 @@ pub struct Mechanism {
     pub lives: String,
     /// These caches may hold its lines.
     pub caches: String,
-    /// This moves.
+    /// Says which data moves.
     pub moves: String,
-    /// Steps of training call it so ([`Way`](../../linkwright/training/enum.Way.html)).
+    /// Lists its names in steps of training ([`Way`](../../linkwright/training/enum.Way.html)).
     pub training: Vec<String>,
-    /// Runs of kernels call it so: memory systems.
+    /// Lists its names in runs of kernels, which are memory systems.
     pub kernels: Vec<String>,
     /// Its description follows this.
     pub source: String,

@@ -117,7 +117,7 @@ impl Wire {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WiredServer {
     template: Arc<Server>,
-    /// The devices of its template that are GPUs without peer access over PCIe, in order.
+    /// Lists the GPUs of the template that have no peer access over PCIe, in rising order.
     without_peer_access: Arc<[DeviceId]>,
     /// Gives the number of its first GPU in the system, and the index of its first device here.
     first_gpu: usize,

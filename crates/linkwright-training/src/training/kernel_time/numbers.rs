@@ -56,7 +56,7 @@ impl KernelNumbers {
     pub const ALL: [Self; 7] =
         [Self::Bf16, Self::Fp16, Self::Tf32, Self::Fp8, Self::Fp8Block, Self::Mxfp8, Self::Nvfp4];
 
-    /// Gives those that a model's linear layers multiply; none on plain cores.
+    /// Gives the numbers that matrix units multiply in linear layers; None on plain cores.
     #[must_use]
     pub const fn of(precision: ModelPrecision) -> Option<Self> {
         match precision {

@@ -126,7 +126,7 @@ impl ModelLayout {
 }
 
 impl fmt::Display for ModelLayout {
-    /// Writes what [`ModelLayout::read`] reads, without parts that are one.
+    /// Writes the text that [`ModelLayout::read`] reads, without parts that are one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut each: Vec<String> = Vec::new();
         for (name, count) in self.parts() {

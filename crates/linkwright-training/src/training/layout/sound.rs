@@ -21,10 +21,10 @@ pub struct AskedLayout<'a> {
 }
 
 impl AskedLayout<'_> {
-    /// Says whether they can have it.
+    /// Checks whether the model and its GPUs can have a layout, and gives its stages.
     ///
     /// # Errors
-    /// Why not, with the nearest layout that they can have.
+    /// Says why they cannot, with the nearest layout that is sound.
     pub fn check(&self, layout: &ModelLayout) -> Result<Stages, TrainingError> {
         self.sound(layout).map_err(|reason| {
             let problem = format!("the layout {layout}: {reason}");

@@ -57,7 +57,7 @@ pub(super) struct LeastExchanges<'a> {
     peaks: &'a LinkPeaks,
     layout: ModelLayout,
     order: Order,
-    /// Of each stage and kind of group, how many of each group are in its first server, as far as it was asked for.
+    /// Counts each group's ranks in its first server, by stage and kind; filled on demand.
     near: Vec<[Option<Vec<u64>>; RankGroup::ALL.len()]>,
 }
 

@@ -59,7 +59,7 @@ pub(in crate::training) struct Unit {
     pub backward: Picoseconds,
     pub weights: Bytes,
     pub gradients: Bytes,
-    /// Gives the size of the data that it hands to the next.
+    /// Gives the size of the data that the unit hands to the next one.
     pub output: Bytes,
 }
 

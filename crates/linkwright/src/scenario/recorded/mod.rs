@@ -89,13 +89,13 @@ pub struct LeftOut {
     pub never_started: usize,
     /// Counts jobs that still ran.
     pub unfinished: usize,
-    /// Jobs that had no GPU.
+    /// Counts jobs that had no GPU.
     pub without_gpus: usize,
     /// Counts jobs that ended as they started.
     pub without_length: usize,
-    /// Jobs of more GPUs than the system lets one have.
+    /// Counts jobs that ask for more GPUs than the system gives one job.
     pub too_wide: usize,
-    /// Jobs outside of the part that is played.
+    /// Counts jobs outside of the part that is played.
     pub outside: usize,
 }
 

@@ -206,7 +206,10 @@ fn what_does_not_fit_the_system_is_refused_where_it_is_said() {
         .replace("dgx1-v100", "pcie-tree-4")
         .replace("[jobs]\n", "[jobs]\ngpu_speed = \"own\"\n");
     let error = read(&own).unwrap().build(&Files::new()).unwrap_err().to_string();
-    assert!(error.starts_with("s.toml:4:13: the speed of `GPU0` of `pcie-tree-4` is not known"), "{error}");
+    assert!(
+        error.starts_with("s.toml:4:13: the speed of `GPU0` of `pcie-tree-4` is not known"),
+        "{error}"
+    );
     assert!(error.contains(": `\"own\"`; name a known GPU model"), "{error}");
 }
 

@@ -302,7 +302,7 @@ enum Event<R> {
 /// Plays shared servers: the queue, and the programs of the jobs that run.
 struct Shared<'n, 't, 'r, T: CountsLoads> {
     system: &'r System,
-    /// Follows failures, if there may be any.
+    /// Follows failures of parts, if the run has any.
     failing: Option<Failing<'r>>,
     /// The routes of each state, if the network has any.
     ways: Option<&'r Ways<'r>>,

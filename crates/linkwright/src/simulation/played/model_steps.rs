@@ -32,7 +32,7 @@ use crate::system::fabric::SwitchId;
 use crate::training::{ClassTimes, GroupCall, LayoutStep, ModelTask, RankGroup, TrainingError};
 use crate::units::{Bytes, Picoseconds};
 
-/// The most parts in which a step exchanges weights and gradients: each is planned for and played.
+/// Limits the parts in which a step exchanges weights and gradients; each is planned and played.
 const MOST_BUCKETS: u64 = 32;
 
 /// A GPU's site, as far as a step depends on it. It holds its server and leaf by the order in which the job has them,

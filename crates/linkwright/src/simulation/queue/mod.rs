@@ -70,7 +70,7 @@ pub struct Sharing<'a> {
     pub servers: ServerChoice,
     /// In which order waiting jobs start. Backfilling expects what the formula says.
     pub discipline: QueueDiscipline,
-    /// Servers and their GPUs that are out of order.
+    /// Lists the GPUs that are out of order, each behind its server.
     pub unhealthy: &'a [(usize, usize)],
     /// Names the servers that reach no others.
     pub cut_off: &'a BTreeSet<usize>,

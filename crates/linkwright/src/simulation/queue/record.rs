@@ -44,7 +44,7 @@ pub struct JobRecord {
     /// Lists its tries before, with GPUs that it lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierTry>,
-    /// When it got those that it had in the end, if it had others before.
+    /// Gives the time at which it got its last GPUs, if it had others before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_start: Option<Picoseconds>,
     /// Gives the bandwidth of its pattern by the sound model, in GB/s, which a run time by the

@@ -24,20 +24,20 @@ pub struct DayMeasures {
     /// Holds the parts of the jobs' times.
     #[serde(flatten)]
     pub parts: TimeParts,
-    /// It is the job time that 95 of 100 jobs do not reach.
+    /// Gives the job time that 95 of 100 jobs stay below.
     pub job_time_95: f64,
-    /// It is the wait that 95 of 100 jobs do not reach.
+    /// Gives the wait that 95 of 100 jobs stay below.
     pub wait_95: f64,
-    /// It is when the last job ended.
+    /// Gives the time at which the last job ended.
     pub makespan: f64,
-    /// GPUs were given out for this share of the makespan. None where it takes no time.
+    /// Gives the share of the makespan for which jobs held GPUs. None where it takes no time.
     pub gpu_use: Option<f64>,
     /// Holds what links carried.
     #[serde(flatten)]
     pub links: LinkUse,
-    /// GPUs take this until the last job ends, in kWh. None where the busy power of one is unknown.
+    /// Gives the GPUs' energy until the last job ends, in kWh. None if a busy power is unknown.
     pub gpu_energy: Option<f64>,
-    /// Tells whether all that GPUs draw at rest is in it.
+    /// Tells whether `gpu_energy` includes all power of GPUs at rest.
     pub has_rest: bool,
     /// Counts jobs of several GPUs and their servers, by the GPUs that such a job has in a server.
     pub held: BTreeMap<usize, u64>,

@@ -97,7 +97,7 @@ pub enum ExportError {
     },
     /// The schedule breaks a rule of schedules.
     Broken {
-        /// Says where it is: a rank, a block, a step.
+        /// Says where the fault is: a rank, a block, a step.
         place: String,
         /// Names the fault.
         problem: String,

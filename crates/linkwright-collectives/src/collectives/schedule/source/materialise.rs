@@ -10,7 +10,7 @@ use crate::collectives::schedule::{Channel, Schedule, StepId, StepOperation};
 /// Refuses more than [`MOST_MATERIALISED`] ranks.
 ///
 /// # Panics
-/// Where there are not as many GPUs as ranks.
+/// Panics where the number of GPUs is not the number of ranks.
 pub fn materialise(
     source: &impl ScheduleSource,
     name: &str,

@@ -73,7 +73,7 @@ impl DebugReader {
         Heard::Fact
     }
 
-    /// Reads `Connected all rings`, which states nothing that is kept.
+    /// Recognises `Connected all rings`, and keeps nothing of it.
     pub(super) fn connected(&mut self, one: &mut One<'_, '_>) -> Heard {
         if one.line.message.starts_with("Connected ") { Heard::Fact } else { Heard::Nothing }
     }

@@ -165,7 +165,7 @@ impl RecordedKernel {
         Ok(())
     }
 
-    /// Compares what loads brought with what they must.
+    /// Compares the words that loads brought with the expected words.
     ///
     /// # Errors
     /// Returns the first word that differs.

@@ -15,7 +15,7 @@ use super::wiring::{self, PackageWiring};
 use crate::system::movement::usual_page;
 use crate::units::{Bytes, Picoseconds};
 
-/// A GPU's compute units, caches, translation buffers and memory, as they are timed.
+/// Describes a GPU's compute units, caches, translation buffers and memory, with their times.
 ///
 /// Latencies and rates are in cycles of the GPU's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub struct Hierarchy {
     pub driver: Driver,
     /// Describes PCIe between GPUs and to the host.
     pub pcie: Flits,
-    /// Counts the bytes of messages between caches and memory.
+    /// Sets the bytes of each message between caches and memory.
     pub messages: MessageSizes,
 }
 

@@ -177,7 +177,7 @@ pub(in crate::system) fn is_nic_name(name: &str) -> bool {
         && !titles.clone().any(|word| *word == name)
 }
 
-/// Whether the importer itself names devices so.
+/// Tells whether the importer gives such names to devices of its own.
 fn is_reserved(name: &str) -> bool {
     let numbered = |prefix| name.strip_prefix(prefix).is_some_and(|n| paste::number(n).is_some());
     ["CPU", "HostBridge", "PCIeSwitch", "NVSwitch"].into_iter().any(numbered)

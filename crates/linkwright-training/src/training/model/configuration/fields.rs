@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         InputError::at(self.file, position, format!("there is no `{field}`"), "", remedy)
     }
 
-    /// Refuses a field that is neither read nor known to change nothing.
+    /// Refuses a field that is neither read nor known to have no effect.
     pub(super) fn check(&self, read: &[&str], unread: &[&str]) -> Result<(), InputError> {
         for field in self.map.keys() {
             let name = field.as_str();

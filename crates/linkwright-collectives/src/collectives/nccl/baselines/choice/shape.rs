@@ -16,7 +16,7 @@ use crate::units::Bytes;
 /// Describes how a library cuts data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunking {
-    /// Counts the bytes that a channel hands on at a time, of each part of a ring's data.
+    /// Counts the bytes of each part of a ring's data that a channel hands on at a time.
     pub chunk: Bytes,
     /// Parts of a chunk that are sent before the whole is there.
     pub slices: u32,

@@ -28,7 +28,7 @@ impl Named for CrossNic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::collectives) struct Dealing {
     pub(in crate::collectives::nccl::baselines) cross: CrossNic,
-    /// Whether GPUs far from an interface send by one that is near.
+    /// Tells whether a GPU far from an interface sends through a GPU near it.
     pub(in crate::collectives::nccl::baselines) pxn: bool,
     /// Lets interfaces read and write the memory of GPUs.
     pub(in crate::collectives::nccl::baselines) gpudirect: bool,

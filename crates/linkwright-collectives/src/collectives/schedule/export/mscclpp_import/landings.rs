@@ -25,7 +25,7 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Gives those of every rank.
+    /// Counts the touched runs of every rank.
     pub(super) fn of(plan: &Plan, joined: &Joined) -> Vec<Self> {
         let mut all: Vec<BTreeMap<(Buffer, u32, u32), usize>> =
             vec![BTreeMap::new(); plan.gpus.len()];

@@ -8,7 +8,7 @@ use crate::collectives::schedule::{Protocol, Schedule};
 use crate::system::System;
 use crate::units::Bytes;
 
-/// The most pieces that are tried.
+/// Limits the number of pieces that the search tries.
 const MOST_PIECES: u32 = 64;
 
 /// A number of pieces and the time of the plan that is cut so.

@@ -267,7 +267,7 @@ fn check_options(schedule: &Schedule, options: &MscclppOptions) -> Result<bool, 
 struct Landing {
     /// Gives the offset of the landing place for each step of each block.
     offsets: Vec<Vec<u32>>,
-    /// Gives the length of the whole scratch buffer.
+    /// Counts the chunks of the whole scratch buffer.
     chunks: u32,
 }
 
