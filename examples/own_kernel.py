@@ -1,11 +1,11 @@
 """Builds a kernel operation by operation, and runs it where caches agree and where they do not."""
 
 import linkwright as lw
-from linkwright.gpu import Kernel, System
+from linkwright.gpu import GpuKernel, GpuSystem
 
 SENT = [1 + 2 * at for at in range(64)]
 
-kernel = Kernel("message")
+kernel = GpuKernel("message")
 kernel.buffer("data", 256)
 kernel.buffer("flag", 4)
 kernel.launch("pass")
@@ -24,7 +24,7 @@ kernel.expect("data", SENT)
 
 for memory in ("tsm-wt-c-rc", "hmg", "mesi", "rdma", "tsm-wt-nc-rc"):
     try:
-        run = System(gpus=2, memory=memory).run(kernel, limit=1e-3)
+        run = GpuSystem(gpus=2, memory=memory).play(kernel, limit=1e-3)
     except lw.errors.TimeLimitError as error:
         print(f"{memory}: {error.problem}")
         continue
@@ -32,5 +32,5 @@ for memory in ("tsm-wt-c-rc", "hmg", "mesi", "rdma", "tsm-wt-nc-rc"):
     print(f"{memory}: {run.time * 1e6:.3f} us; {read['before']}, then {read['after']}")
 
 # The same as a file, for `linkwright gpu run`.
-again = Kernel.from_text(kernel.to_text())
+again = GpuKernel.from_text(kernel.to_text())
 print(again == kernel, again.operations)

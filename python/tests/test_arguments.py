@@ -202,6 +202,7 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "play_trace": {"ranks": 2},
     "GpuModel.find": {"name": "v100-sxm2-16gb"},
     "gpu_litmus": {"system": lw.GpuSystem()},
+    "size_system": {"vary": ["system.network.bandwidth=10 GB/s..80 GB/s"]},
     "write_run": {"run": None},
     "System.server_of": {"gpu": 0},
     "comparison_gains": {"found": "[]", "names": [], "reference": "a", "choices": []},

@@ -118,7 +118,8 @@ def test_a_pattern_may_come_from_traffic(tmp_path: Path) -> None:
 
 
 def test_a_job_larger_than_the_machine_can_never_start() -> None:
-    assert "the machine has 8" in fails(1, *ALLOCATE, "--gpus", 9)
+    said = fails(1, *ALLOCATE, "--gpus", 9)
+    assert "asks for 9 GPUs; ask for at most 8, which is all that the machine has" in said
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_a_state_file_goes_through_a_job_s_life(tmp_path: Path) -> None:
     assert ["job", "a", ",".join(map(str, first))] in [line[:3] for line in shown]
     released = parsed("state", "release", "a", *at)
     assert (released["released"], len(released["free"])) == (first, 8)
-    assert "released before or never" in fails(1, "state", "release", "a", *at)
+    assert "job `a` holds no GPU; release each job once" in fails(1, "state", "release", "a", *at)
     assert parsed("state", "mark-unhealthy", 2, 5, *at)["unhealthy"] == [2, 5]
     assert "6 are free" in fails(3, "allocate", *at, "--gpus", 7, "--job", "c")
     assert parsed("state", "mark-healthy", 2, 5, *at)["unhealthy"] == []

@@ -528,6 +528,6 @@ def test_switches_reduce_where_they_can_and_say_why_not_elsewhere() -> None:
     ran = linkwright("collective", "run", *eight, "--size", "64KiB", "--algorithm", "nvls").stdout
     assert "120 steps" in ran
     xml = ("collective", "plan", *eight, "--algorithm", "nvls", "--as", "msccl-xml")
-    assert "MSCCL XML has no switch-reduce-multicast" in fails(1, *xml)
+    assert "is switch-reduce-multicast, which MSCCL XML does not have" in fails(1, *xml)
     plan = json.loads(linkwright(*xml[:-1], "msccl++-json").stdout)
     assert plan["gpus"][7]["threadblocks"][15]["ops"][3]["name"] == "glres"

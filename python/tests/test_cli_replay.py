@@ -309,7 +309,7 @@ def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None
         (["stencil4d", "--ranks", 16, "--plot", "links.pdf"], "is no chart's file"),
         (["stencil4d", "--ranks", 16, "--timeline", "no/such/file.json"], "make it first"),
         ([STENCIL, "--ranks", 16], "is a trace"),
-        ([STENCIL.parent], "is no OTF2 archive"),
+        ([STENCIL.parent], "is not an OTF2 archive"),
     ],
 )
 def test_mistakes_are_one_line(words: list[object], said: str) -> None:

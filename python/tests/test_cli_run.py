@@ -180,7 +180,7 @@ def test_what_does_not_fit_the_machine_is_placed_in_the_scenario(tmp_path: Path)
     text = '[machine]\npreset = "titan-z"\nunhealthy = [1, 5]\n[jobs]\n'
     jobs = "generate = { seed = 1, count = 20, max_gpus = 2 }\n"
     said = fails(2, "run", write_scenario(tmp_path, text + jobs))
-    assert "scenario.toml:3:17: `titan-z` has no such GPU: `5`; use GPUs 0 to 1" in said
+    assert "scenario.toml:3:17: `titan-z` has no such GPU: `5`; its GPUs are 0 to 1" in said
     said = fails(2, "run", write_scenario(tmp_path, text.replace(", 5", "") + jobs))
     assert "scenario.toml:5:47: the mix has a job of 2 GPUs, and 1 of the machine" in said
     assert said.endswith("set max_gpus to 1 or less")

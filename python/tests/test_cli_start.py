@@ -97,7 +97,7 @@ def test_what_is_typed_wrongly_ends_with_code_two(words: list[str], command: Any
                 assert "`x` is no" in fails(2, *words, option, "x")
                 assert "is no" in fails(2, *words, option, "9" * 5000)
     if isinstance(command, TyperGroup):
-        assert "No such command 'nope'" in fails(2, *words, "nope")
+        assert "there is no command `nope`" in fails(2, *words, "nope")
     elif any(parameter.required for parameter in command.params):
         assert "Missing" in fails(2, *words)
 

@@ -175,8 +175,8 @@ def test_jobs_that_do_not_fit_are_refused() -> None:
     on = [lw.network.ClusterJob(program, name=f"on {first}", mapping=range(first, first + 8))
           for first in (0, 7, 60)]  # fmt: skip
     twice = lw.network.ClusterJob(program, name="twice", mapping=[*range(7), 0])
-    assert "`twice` puts rank 7 on GPU 0, which rank 0 has" in refused(twice)
-    assert "`on 60` puts rank 4 on GPU 64; use GPUs 0 to 63" in refused(on[2])
+    assert "`twice` puts ranks 0 and 7 on GPU 0; give each rank a GPU of its own" in refused(twice)
+    assert "`on 60` puts rank 4 on GPU 64, which does not exist; use GPUs 0 to 63" in refused(on[2])
     many = [lw.network.ClusterJob(program)] * 9
     assert "have 72 ranks in all, but the cluster has 64 GPUs" in refused(*many)
     short = lw.network.ClusterJob(program, mapping=[1, 2])
@@ -219,7 +219,7 @@ def test_a_program_survives_goal() -> None:
 
 def test_a_recorded_run_replays() -> None:
     anchor = next((EXAMPLES / "traces" / "stencil4d-32").glob("*.otf2"))
-    program, notes = lw.read_otf2(anchor)
+    program, notes = lw.network.read_otf2(anchor)
     assert program.ranks == 32
     assert all(isinstance(note, str) for note in notes)
     run = system_of(**SMALL).play([lw.network.ClusterJob(program)])
@@ -322,7 +322,7 @@ KRIPKES = '[network]\ngpus_per_node = 16\n[[job]]\nprogram = "kripke"\nranks = 3
     [
         lambda: partial(lw.network.Program.skeleton, "kripke", 32_768),
         lambda: partial(lw.network.Program.from_goal, many_calculations()),
-        lambda: partial(lw.read_scenario, KRIPKES),
+        lambda: partial(lw.scenario.Scenario.from_text, KRIPKES),
     ],
     ids=["application", "goal", "scenario"],
 )
@@ -362,11 +362,11 @@ def test_collectives_go_by_plans_where_they_are_asked_to() -> None:
 
 
 def test_what_no_plan_does_is_refused_with_what_does() -> None:
-    with pytest.raises(lw.errors.InputError, match="it takes recursive-doubling, linear"):
+    with pytest.raises(lw.errors.InputError, match="use one of recursive-doubling, linear"):
         system_of(**SMALL).play([], collectives={"scan": "planned"})
     system = system_of(gpus_per_node=16)
     job = lw.network.ClusterJob(lw.network.Program.skeleton("laghos", 512))
     with pytest.raises(
-        lw.errors.SimulationError, match="256 GPUs at most; choose another algorithm"
+        lw.errors.SimulationError, match="at most 256 GPUs; use another algorithm, such as"
     ):
         system.play([job], collectives={"all_reduce": "planned"})

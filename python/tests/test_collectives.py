@@ -327,7 +327,7 @@ def test_servers_make_a_cluster_that_is_planned_over_the_network() -> None:
     for arguments, said in [
         ((0, "100 Gb/s"), "servers is 0; give 1 to"),
         ((2, "fast"), "no network `fast`; there are fat-tree, .* such as `100 Gb/s`"),
-        ((2, "0 Gb/s"), "no bandwidth"),
+        ((2, "0 Gb/s"), "has a bandwidth of 0; give a bandwidth above 0"),
         ((2, {"kind": "single-switch", "links": "token-ring"}), "token-ring"),
     ]:
         servers, network = arguments

@@ -206,8 +206,8 @@ def test_a_comparison_is_printed_written_and_gone_on_with(tmp_path: Path) -> Non
         (["--set", "system.network.nic=rr5"], "system.network.nic: there is no NIC policy `rr5`"),
         (["--set", "sytem.servers=3"], "sytem: unknown key; did you mean `system`?"),
         (["--baseline", "statc"], "there is no variant `statc`; did you mean `static`?"),
-        (["--policy", "greedy"], "runs programs, and no policy places them"),
-        (["--workers", "tcp://x:1", "--workers", "2"], "exclude each other"),
+        (["--policy", "greedy"], "runs programs, which no policy places"),
+        (["--workers", "some"], "`some` is neither a number of processes nor an address"),
         (["--set", "seed"], "`seed` is no setting; write key=value"),
     ],
 )

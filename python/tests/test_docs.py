@@ -3,7 +3,8 @@
 - `examples/x.py` prints exactly `examples/x.out`.
 - In a console block, `$ linkwright ...` succeeds, and the lines below it are its output. A line
   `...` stands for any number of lines. A block that shows a failing command ends it with `# fails`.
-  All blocks of a page run in order in one copy of `examples/`.
+  All blocks of a page run in order beside one copy of `examples/`, or within the folder that a
+  `$ cd FOLDER` of the page names.
 - In a ```python block that has `>>>`, the session is a doctest.
 - A ```toml block is a machine, a GPU model, a package or a scenario, a ```csv block a job file;
   on the page of file formats a ```text block is an edge list and a ```json block a server's
@@ -84,6 +85,30 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(match[1], match[2], line)
 
 
+def folder_of(page: Path) -> str:
+    """Gives the folder that a page's `$ cd` goes to for all that it shows; `.` where it has none."""
+    consoles = [block.text for block in blocks(page) if block.language == "console"]
+    folders = re.findall(r"^\$ cd (\S+)$", "\n".join(consoles), re.MULTILINE)
+    assert len(folders) < 2, f"{named(page)} goes to several folders: {folders}"
+    return folders[0] if folders else "."
+
+
+@contextlib.contextmanager
+def within(folder: Path) -> Iterator[None]:
+    """Runs in a folder, whose modules can be imported, and forgets those modules afterwards."""
+    paths, modules = list(sys.path), set(sys.modules)
+    with contextlib.chdir(folder):
+        sys.path.insert(0, str(folder))
+        try:
+            yield
+        finally:
+            sys.path[:] = paths
+            for name in set(sys.modules) - modules:
+                file = getattr(sys.modules[name], "__file__", None)
+                if file is not None and Path(file).is_relative_to(folder):
+                    del sys.modules[name]
+
+
 def commands(block: Block) -> list[Command]:
     """Returns the `$ linkwright` commands of a console block, each with the lines below it."""
     found: list[Command] = []
@@ -142,11 +167,12 @@ def test_an_example_prints_what_lies_beside_it(
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_a_page_s_commands_print_what_it_shows(page: Path, workplace: Path) -> None:
-    del workplace
     shown = [c for block in blocks(page) if block.language == "console" for c in commands(block)]
+    folder = workplace / folder_of(page)
     for command in shown:
         place = f"{named(page)}:{command.line}: linkwright {shlex.join(command.words)}"
-        result = CliRunner().invoke(app, command.words, prog_name="linkwright")
+        with within(folder):
+            result = CliRunner().invoke(app, command.words, prog_name="linkwright")
         failed = result.exit_code != 0
         assert failed == command.fails, f"{place}: exit {result.exit_code}\n{result.output}"
         if command.output:
@@ -157,7 +183,7 @@ def test_a_page_s_commands_print_what_it_shows(page: Path, workplace: Path) -> N
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
-    del workplace
+    folder = workplace / folder_of(page)
     names: dict[str, object] = {}
     for block in blocks(page):
         if block.language != "python" or ">>>" not in block.text:
@@ -166,7 +192,8 @@ def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
         session = parser.get_doctest(block.text, names, named(page), str(page), block.line - 1)
         report = io.StringIO()
         runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        runner.run(session, out=report.write, clear_globs=False)
+        with within(folder):
+            runner.run(session, out=report.write, clear_globs=False)
         names.update(session.globs)
         assert runner.summarize(verbose=False).failed == 0, report.getvalue()
 
@@ -228,7 +255,8 @@ def test_a_page_s_files_are_read(page: Path) -> None:
     readers = FORMAT_READERS if page == FORMATS else READERS
     for block in blocks(page):
         if block.language in readers:
-            readers[block.language](block.text)
+            with within(ROOT / folder_of(page)):
+                readers[block.language](block.text)
 
 
 def test_each_format_has_an_example() -> None:

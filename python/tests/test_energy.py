@@ -59,7 +59,7 @@ def test_a_model_says_what_it_draws() -> None:
     assert GpuModel.find("v100-sxm2-16gb").busy_power == 300.0
     assert GpuModel.find("mi250x").busy_power == 250.0
     text = GpuModel.find("t4").to_toml()
-    for wrong, told in (("-70", "`-70`"), ('"70 W"', '`"70 W"`'), ("0", "above zero")):
+    for wrong, told in (("-70", "`-70`"), ('"70 W"', '`"70 W"`'), ("0", "give a value above 0")):
         with pytest.raises(InputError) as error:
             GpuModel.from_text(text.replace("busy = 70", f"busy = {wrong}"), "t4.toml")
         assert told in str(error.value)

@@ -82,7 +82,7 @@ CALLS = {
     "import linkwright.runs.training.charts": "plot",
     "import linkwright.studies.mapa": "plot",
     "import linkwright.processes": "arrow",
-    "linkwright.write_run(None, 'x')": "plot",
+    "linkwright.scenario.write_run(None, 'x')": "plot",
     "linkwright.train('lenet').sections()": "plot",
     "linkwright.train('lenet').tables()": "arrow",
 }

@@ -105,7 +105,7 @@ def test_numbers_that_cannot_be_are_named_as_they_were_given() -> None:
     ):
         with pytest.raises(SimulationError, match=problem):
             GpuSystem(**options)  # type: ignore[arg-type]
-    with pytest.raises(SimulationError, match="a size of -64 is too small for relu; take a"):
+    with pytest.raises(SimulationError, match="a size of -64 is too small for relu; use a"):
         GpuSystem().play("relu", -64)
 
 
@@ -442,7 +442,7 @@ def test_leases_decide_when_copies_are_read_anew() -> None:
     # The answer is right when timestamps overflow all the time, too.
     tight = GpuSystem(gpus=4, memory="tsm-wt-c-rc", read_lease=3, write_lease=2, timestamp_bits=3)
     assert tight.play("xtreme3", 192).correct
-    options = "--read-lease 1 --timing-only --memory tsm-wt-c-rc --json"
+    options = "--set read_lease=1 --set data=false --memory tsm-wt-c-rc --json"
     told = linkwright("gpu", "run", "xtreme1", *options.split())
     assert json.loads(told.stdout)["time"] == run(read_lease=1).time
 
@@ -476,31 +476,40 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
         ("run relu --gpus 33", "33 is not from 1 to 32"),
         ("run relu --memory tsm", "`tsm`; did you mean `tsm-wb-nc-rc` or `tsm-wt-nc-rc` or"),
         ("run relu --size -1", "a size of -1 is too small for relu; use a multiple of 64 up to"),
-        ("run relu --preset r9", "there is no GPU model `r9`; there are r9-nano"),
-        ("run relu --shared-bandwidth 64", "--shared-bandwidth changes nothing under rdma"),
-        ("run relu --memory mesi --read-lease 9", "--read-lease changes nothing under mesi"),
-        ("run relu --memory g-tsc --write-lease 9", "--write-lease changes nothing under g-tsc"),
-        ("compare relu --memory rdma --memory hmg --timestamp-bits 8", "under rdma, hmg; leave it"),
-        ("litmus --test spinning --memory rdma --read-lease 9", "--read-lease changes nothing"),
-        ("run mesage", "did you mean `message`?"),
-        ("run relu --preset t4", "the GPU model `t4` has no section [hierarchy]"),
-        ("run relu --preset none.toml", "there is no file `none.toml`"),
-        ("run relu --shared-bandwidth 0", "a bandwidth cannot be 0 GB/s"),
+        ("run relu --gpu r9", "there is no GPU model `r9`; there are r9-nano"),
         (
-            "run relu --read-lease 0",
+            "run relu --set shared_bandwidth=64",
+            "shared_bandwidth changes nothing under rdma; leave",
+        ),
+        ("run relu --memory mesi --set read_lease=9", "read_lease changes nothing under mesi"),
+        ("run relu --memory g-tsc --set write_lease=9", "write_lease changes nothing under g-tsc"),
+        (
+            "compare relu --memory rdma --memory hmg --set timestamp_bits=8",
+            "timestamp_bits changes nothing under rdma, hmg; leave it",
+        ),
+        ("litmus spinning --memory rdma --set read_lease=9", "read_lease changes nothing"),
+        ("run mesage", "did you mean `message`?"),
+        ("run relu --gpu t4", "the GPU model `t4` has no section [hierarchy]"),
+        ("run relu --gpu none.toml", "there is no file `none.toml`"),
+        ("run relu --set shared_bandwidth=0", "a bandwidth of 0 GB/s is not possible; more than 0"),
+        (
+            "run relu --set read_lease=0",
             "the read lease cannot be 0, since no copy could be read; give 1 or more",
         ),
         (
-            "compare relu --write-lease 0",
+            "compare relu --set write_lease=0",
             "the write lease cannot be 0, since no copy could be read",
         ),
-        ("run relu --timestamp-bits 0", "a timestamp cannot have 0 bits; use 2 to 16 bits"),
-        ("run relu --timestamp-bits 3", "the read lease is 10, which a timestamp cannot hold"),
+        ("run relu --set timestamp_bits=0", "a timestamp cannot have 0 bits; use 2 to 16 bits"),
+        ("run relu --set timestamp_bits=3", "the read lease is 10, which a timestamp cannot hold"),
         (
-            "run relu --write-lease 99999",
-            "the write lease is 99999, which a timestamp cannot hold; up to 65535",
+            "run relu --set write_lease=99999",
+            "the write lease is 99999, which a timestamp cannot hold; use at most 65535",
         ),
-        ("run relu --size 1073741824 --gpus 1", "more than the 4 GiB that there are"),
+        (
+            "run relu --size 1073741824 --gpus 1",
+            "the buffers take 8 GiB, 4 GiB more than the memory of 4 GiB",
+        ),
         ("compare none", "there is no benchmark or file `none`"),
     ],
 )
@@ -521,7 +530,7 @@ def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
         GpuModel.from_text(text.replace("depth = 256", "depth = 0"))
     with pytest.raises(ValueError, match='unknown name: `"often"`; there are never, seq'):
         GpuModel.from_text(text.replace('merging = "sequential"', 'merging = "often"'))
-    with pytest.raises(MachineError, match=r"has no \[hierarchy\]"):
+    with pytest.raises(MachineError, match=r"`t4` has no section \[hierarchy\]"):
         GpuSystem("t4")
 
 

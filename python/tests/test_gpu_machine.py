@@ -107,7 +107,7 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,9",
-            "there is no GPU 9; use GPUs 0 to 7",
+            "there is no GPU 9; the machine has GPUs 0 to 7",
         ),
         (
             "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,0",
@@ -144,7 +144,7 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine mgpu-tsm --memory tsm-wt-c-rc --set shared_bandwidth=64",
-            "--shared-bandwidth changes nothing: the links of mgpu-tsm say how fast",
+            "shared_bandwidth changes nothing: the links of mgpu-tsm say how fast",
         ),
         ("gpu run mt --on 0,1", "--on is of a machine; give --machine, too."),
         ("gpu run mt --without GPU0", "--without is of a machine; give --machine, too."),
@@ -227,7 +227,8 @@ def test_the_dissertation_s_systems_are_machines(machine: str, benchmark: str, m
     words = ("gpu", "run", benchmark, "--memory", memory, "--json")
     result = linkwright(*words, "--machine", machine)
     if machine == "mgpu-rdma" and memory in ("tsm-wt-c-rc", "mesi"):
-        assert "lead to no memory that GPUs share" in result.stderr
+        needed = f"`{memory}` needs a memory that GPUs share, but the machine's links lead to none"
+        assert needed in result.stderr
         return
     assert result.exit_code == 0, result.stderr
     # The answer is the same, but that it names the machine.
@@ -267,7 +268,7 @@ def test_less_bandwidth_to_shared_memory_takes_longer() -> None:
     assert times[0] < times[1]
     system = GpuSystem(machine=shared, memory="tsm-wt-c-rc")
     assert "shared_bandwidth" not in system.heeds
-    with pytest.raises(SimulationError, match="no memory that GPUs share"):
+    with pytest.raises(SimulationError, match="needs a memory that GPUs share, but"):
         GpuSystem(machine=shared, memory="tsm-wt-c-rc", without=["memory"])
 
 
@@ -278,5 +279,5 @@ def test_a_kernel_is_a_job_of_a_replay() -> None:
     assert pickle.loads(pickle.dumps(job)) == job
     by_itself = GpuSystem("r9-nano", machine=system, on=[0, 3]).play("mt", 128, data=False)
     assert system.play([job]).times[0] == pytest.approx(by_itself.time, rel=0.02)
-    with pytest.raises(SimulationError, match="lines of 64 bytes, which are packets"):
+    with pytest.raises(SimulationError, match="needs the fidelity `packet`, not `flow`"):
         system.play([job], fidelity="flow")

@@ -38,7 +38,7 @@ def test_every_model_is_found_and_survives_its_file(model: GpuModel) -> None:
 
 
 def test_what_is_missing_or_wrong_is_named() -> None:
-    with pytest.raises(MachineError, match=r"`h20` has no \[memory\]: system/gpus/h20.toml lacks"):
+    with pytest.raises(MachineError, match=r"`h20` has no section \[memory\] in system/gpus/h20.t"):
         _ = GpuModel.find("h20").memory_capacity
     with pytest.raises(MachineError, match="no GPU model `v100-smx2-16gb`; did you mean `v100-sxm"):
         GpuModel.find("v100-smx2-16gb")

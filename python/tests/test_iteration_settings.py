@@ -94,7 +94,7 @@ def test_what_a_scenario_may_not_say_is_refused_with_its_line(settings: str, tol
 
 
 def test_what_no_iteration_has_is_refused() -> None:
-    with pytest.raises(SimulationError, match="is not known; name a GPU model"):
+    with pytest.raises(SimulationError, match="is not known; name a known GPU model, or write"):
         seconds("pcie-tree-4", 1, gpu_speed="own")
     with pytest.raises(SimulationError, match="give 1 MB or more"):
         seconds("dgx1-v100", 2, bucket=1_000)

@@ -72,7 +72,7 @@ def test_a_trace_of_one_layout_serves_another() -> None:
     best = train_model("llama-3.2-1b", layout="auto", gpus=8, **told)
     assert best.time is not None
     assert run.time is not None
-    with pytest.raises(SimulationError, match="say --measured-layout"):
+    with pytest.raises(SimulationError, match="say --set measured_layout=PART=N"):
         train_model("llama-3.2-1b", layout="auto", gpus=8, measured=STEP, **TOLD)
     with pytest.raises(SimulationError, match="changes nothing without a trace"):
         train_model("llama-3.2-1b", gpus=1, measured_batch=8, **TOLD)

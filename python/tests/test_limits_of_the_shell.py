@@ -116,9 +116,9 @@ def test_a_report_under_a_limit_names_it_and_writes_nothing(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (MemoryError(), "the memory that this computer gives is too little"),
-        (OSError(errno.ENOMEM, "Cannot allocate memory"), "the memory"),
-        (ImportError("a.so: failed to map segment from shared object"), "the memory"),
+        (MemoryError(), "this computer has too little memory for it; use a smaller size"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "too little memory"),
+        (ImportError("a.so: failed to map segment from shared object"), "too little memory"),
         (OSError(errno.EMFILE, "Too many open files"), "ulimit -n"),
         (ImportError("a.so: cannot open shared object file: Too many open files"), "ulimit -n"),
         (RuntimeError("can't start new thread"), "ulimit -u"),

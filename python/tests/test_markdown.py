@@ -104,7 +104,8 @@ def test_every_text_of_a_study_is_rendered() -> None:
     mark = "a `b` of **c**"
     table = StudyTable(mark, (mark, "n"), ((mark, 1),), note=mark)
     section = Section(mark, [mark], [table])
-    study = Study("name", "title", [mark], [section])
+    # A report asks the question of a study that there is.
+    study = Study("blink", "title", [mark], [section])
     seen = Seen(study.contents()["report.html"].decode())
     # The introduction, the list of parts, the title, the text; the table's title, head, cell, note.
     assert seen.code == ["b"] * 8

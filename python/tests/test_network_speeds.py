@@ -155,7 +155,7 @@ def test_a_topology_file_s_speeds_survive_and_count() -> None:
 
 def bus_bandwidth(*words: object) -> float:
     """Gives that of a ring, which crosses each interface with all of its data."""
-    ring = ("--algorithm", "ring")
+    ring = ("--env", "NCCL_ALGO=ring")
     [row] = parsed("collective", "expect", *ALL_REDUCE, *EIGHT, *ring, *words, "--json")["sweep"]
     return float(row["bus_bandwidth"])
 

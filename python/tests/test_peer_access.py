@@ -87,5 +87,5 @@ def test_expect_says_why() -> None:
 def test_models_say_whether_they_reach_others() -> None:
     assert not GpuModel.find("NVIDIA GeForce RTX 5090").pcie_peer_access
     assert GpuModel.find("NVIDIA L40S").pcie_peer_access
-    with pytest.raises(MachineError, match=r"`rtx-3090` has no \[peer_access\]"):
+    with pytest.raises(MachineError, match=r"`rtx-3090` has no section \[peer_access\]"):
         _ = GpuModel.find("GeForce RTX 3090").pcie_peer_access

@@ -77,7 +77,10 @@ def test_a_schedule_or_arrays_that_do_not_fit_are_refused_before_any_process() -
     schedule = plan(DGX1, [0, 1, 2], "all-to-all")
     cases: list[tuple[Callable[[], object], str]] = [
         (lambda: execute_in_processes(schedule, [np.ones(3)] * 3, in_place=True), "in place"),
-        (lambda: execute_in_processes(schedule, [np.ones(3)] * 2), "there are 2 inputs"),
+        (
+            lambda: execute_in_processes(schedule, [np.ones(3)] * 2),
+            "has 3 ranks, but 2 inputs were given",
+        ),
         (lambda: execute_in_processes(schedule, [np.ones(4)] * 3), "do not divide"),
         (lambda: execute_in_processes(schedule, [np.ones(3)] * 3, "mean"), "no reduction `mean`"),  # type: ignore[arg-type]
         (lambda: execute_in_processes(schedule, [np.ones(3)] * 3, timeout=0), "timeout is 0"),

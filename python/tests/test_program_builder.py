@@ -132,7 +132,7 @@ def test_programs_are_written_as_goal_and_read_back() -> None:
     assert ends(runs[0]) == ends(runs[1])
     builder.copy(1, "device-to-host", 1)
     with pytest.raises(
-        lw.errors.SimulationError, match="operation 2 of rank 1 is a copy, for which GOAL"
+        lw.errors.SimulationError, match="operation 2 of rank 1 is a copy, which GOAL cannot"
     ):
         builder.build().to_goal()
 

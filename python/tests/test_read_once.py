@@ -184,5 +184,5 @@ def test_the_workers_of_a_comparison_get_what_was_read(tmp_path: Path) -> None:
     assert len(compared.results) == 3
     with piped(tmp_path, MACHINE) as pipe:
         (tmp_path / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
-        with pytest.raises(FileError, match=r"can be read once only.*save it to a file"):
+        with pytest.raises(FileError, match=r"can be read only once.*save it to a file"):
             compare(tmp_path / "scenario.toml", machines=["dgx2", str(pipe)])

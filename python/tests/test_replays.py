@@ -336,7 +336,7 @@ def test_a_network_that_nobody_names_has_the_job_s_size(
 def test_the_network_of_a_replay_is_said_where_nobody_named_it(tmp_path: Path) -> None:
     fitted = play_trace("laghos", ranks=32)
     assert (fitted.machine, fitted.system.server_count) == ("fat-tree-128", 128)
-    assert "of 128 nodes" in fitted.notes[-1]
+    assert "a fat-tree of its own size, 128 nodes" in fitted.notes[-1]
     assert fitted.manifest["system"] == {"network": {"kind": "fat-tree", "radix": 8, "pods": 8}}
     named = play_trace("laghos", System(network="fat-tree"), ranks=32)
     assert (named.system.server_count, [*named.notes]) == (2048, [named.system.assumed_speed])

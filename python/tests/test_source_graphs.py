@@ -56,7 +56,7 @@ def test_an_example_has_the_graph_that_its_calls_say(
 def test_a_ring_of_peer_copies_says_how_many_gpus_it_has() -> None:
     graph = load_source(SOURCES / "peer-ring.cu")
     assert (graph.pattern.shape, graph.pattern.size) == ("ring", 5)
-    with pytest.raises(InputError, match=r"peer-ring.cu:9:5: .*GPU 3.*ask for 4"):
+    with pytest.raises(InputError, match=r"peer-ring.cu:9:5: .*GPU 3.*give 4"):
         load_source(SOURCES / "peer-ring.cu", gpus=3)
 
 

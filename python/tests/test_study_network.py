@@ -353,8 +353,9 @@ def test_more_bandwidth_is_never_much_slower() -> None:
             assert all(more > 0.95 * less for less, more in steps), row
 
 
-def test_a_place_for_runs_excludes_another() -> None:
-    fails(2, "study", "network", "--quick", "--workers", "2", "--workers", "tcp://127.0.0.1:1")
+def test_a_place_for_runs_is_one_option() -> None:
+    two = ("--workers", "2", "--dask", "tcp://127.0.0.1:1")
+    assert "`--dask` is --workers ADDRESS now" in fails(2, "study", "network", "--quick", *two)
 
 
 def test_the_runs_of_another_study_are_refused(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_what_is_not_there_is_named() -> None:
     with pytest.raises(SimulationError, match=r"no run of policy `best`; there are: baseline, "):
         speedups(results_of(), "best")
     empty = play_jobs(System("dgx1-v100"), [], "greedy")
-    with pytest.raises(SimulationError, match="without jobs"):
+    with pytest.raises(SimulationError, match="has no jobs"):
         summarise(empty)
-    with pytest.raises(SimulationError, match="without jobs"):
+    with pytest.raises(SimulationError, match="has no jobs"):
         speedups([empty], "greedy")

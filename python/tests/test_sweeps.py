@@ -464,7 +464,7 @@ def test_a_checkpoint_of_other_parameters_names_one(tmp_path: Path) -> None:
         (
             lambda lines: [*lines, b'{"key":"a","result":1,"cpu_seconds":1}'],
             6,
-            "is not of the sweep",
+            "does not belong to the sweep",
         ),
         (lambda _: [b"name,age", b"x,3"], 1, "is not JSON"),
         (lambda _: [b"\xff\xfe"], 1, "is not JSON"),

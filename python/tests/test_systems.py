@@ -185,7 +185,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"server": [], "network": "torus"}, "list some"),
     ({"server": ["dgx2"], "servers": 2}, "leave out `servers`"),
     ({"server": [("dgx2", -1)]}, "-1 servers"),
-    ({"server": {"gpus": 0}, "network": "torus"}, "0 GPUs per node"),
+    ({"server": {"gpus": 0}, "network": "torus"}, "gpus: a node cannot have 0 GPUs"),
     ({"server": {"gpu": 4}, "network": "torus"}, "`gpu` says nothing of a server; its keys are"),
     ({"network": {"kind": "torus", "gpus_per_node": 2}}, 'give `server={"gpus": ...}`'),
     ({"network": {"kind": "torus", "machine": "dgx2"}}, "give `server` and `servers`"),

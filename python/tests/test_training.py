@@ -98,7 +98,9 @@ def test_without_overlap_all_communication_is_exposed_or_it_is_refused(way: str)
         return run.best
 
     if way in OVERLAPPING:
-        with pytest.raises(SimulationError, match=f"`{way}` without overlap .*: ") as refused:
+        with pytest.raises(
+            SimulationError, match=f"`{way}` cannot run without overlap: "
+        ) as refused:
             best(overlap=False)
         assert "while" in str(refused.value)
         return
@@ -181,9 +183,9 @@ def test_what_a_refusal_for_memory_advises_fits(
 
     with pytest.raises(SimulationError) as refused:
         step(gpus)
-    assert f"the largest part is {largest}, " in refused.value.problem
+    assert f"(mostly {largest}, " in refused.value.problem
     assert refused.value.remedy is not None
-    remedies = refused.value.remedy.removeprefix("take ").split(", or ")
+    remedies = refused.value.remedy.removeprefix("use ").split(", or ")
     assert remedies
     for remedy in remedies:
         choices: dict[str, Any] = {}
@@ -428,10 +430,10 @@ def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
         (["--on", "0,9"], "there is no GPU 9"),
         (["--on", "0", "--gpus", "2"], "leave one out"),
         (["--communication", "nccl,,p2p"], "names nothing between two commas"),
-        (["--set", "bucket=x"], "is no size"),
+        (["--set", "bucket=x"], "bucket: `x` is not a size"),
         (["--precision", "fp33"], "fp32"),
         (["--gradients", "fp33"], "fp32"),
-        (["--communication", "p2p-direct"], "between ranks 0 and 5 there is no NVLink"),
+        (["--communication", "p2p-direct"], "ranks 0 and 5 have no peer access (no NVLink"),
         (["--measured", times], f"{times}:2:7: this is no time of a layer: `x`"),
         (["--set", f"terms={times}"], f"{times}:1:"),
     ):

@@ -77,7 +77,7 @@ def test_one_copy_serves_all_gpus() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"shared_memory": "rdma"}, "take tsm-wb-nc-rc, tsm-wt-nc-rc, tsm-wt-c-rc"),
+        ({"shared_memory": "rdma"}, "use tsm-wb-nc-rc, tsm-wt-nc-rc, tsm-wt-c-rc"),
         ({"shared_memory": "tsm-wt-c-sc"}, "sequentially consistent"),
         ({"shared_bandwidth": 0}, "0 GB/s"),
         ({"shared_bandwidth": 1e9}, "up to 1000000 GB/s"),
@@ -178,7 +178,7 @@ policies = ["preserve"]
     ("parameters", "words"),
     [
         ('shared_memory = "tsm-wb-nc-rc"', 'write `communication = "tsm"`'),
-        ('communication = "tsm", shared_memory = "rdma"', "take tsm-wb-nc-rc"),
+        ('communication = "tsm", shared_memory = "rdma"', "use tsm-wb-nc-rc"),
         ('communication = "tsm", shared_memory = "tsm-wt-c-sc"', "sequentially consistent"),
         ('communication = "tsm", shared_bandwidth = "0 GB/s"', "up to"),
         ('communication = "tsm", shared_bandwith = "1 GB/s"', "did you mean `shared_bandwidth`"),

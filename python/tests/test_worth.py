@@ -410,7 +410,7 @@ def test_what_links_carried_is_asked_of_the_system_and_is_that_of_the_run() -> N
                 *("--set", "jobs.gpu_speed=own", "--set", "system.server=pcie-tree-4"),
                 *("--set", "jobs.generate.max_gpus=4"),
             ],
-            "jobs.gpu_speed: the speed of `GPU0` of `pcie-tree-4` is not known; name a GPU",
+            "jobs.gpu_speed: the speed of `GPU0` of `pcie-tree-4` is not known; name a known GPU",
         ),
         (["--machine", "4x-l40s-pcie"], "the mix has a job of 5 GPUs, and 4 of the machine are"),
     ],

@@ -105,7 +105,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "compare": {"--dask": "--workers ADDRESS"},
     "fit": {"--log": "--measured"},
     "gpu compare": {**GPU, **CODE, "--full": "--size full"},
-    "gpu litmus": {**GPU, "--first-seed": "--seed", "--test": "TEST, without an option"},
+    "gpu litmus": {**GPU, "--first-seed": "--seed", "--test": "the argument TEST"},
     "gpu run": {
         **GPU,
         **CODE,

@@ -203,7 +203,8 @@ def of_options() -> Iterator[None]:
     except InputError as error:
         if error.file != SETTINGS:
             raise
+        # A file has quotes around a text that the command line has not.
+        given = (error.value or "").strip('"')
         # Some problems quote the value themselves.
-        is_told = not error.value or error.value.strip('"') in error.problem
-        value = "" if is_told else f": `{error.value}`"
+        value = "" if not given or given in error.problem else f": `{given}`"
         raise typer.BadParameter(f"{error.problem}{value}; {error.remedy}") from error

@@ -126,8 +126,12 @@ def of_comparison(
     seeds: Mapping[str, object],
     compared: Sequence[str],
     reference: str,
+    plug_ins: Sequence[str] | None = None,
 ) -> dict[str, object]:
-    """Of variants of a scenario, what was put over it, the seed or the seeds, and the reference."""
+    """Of variants of a scenario, what was put over it, the seed or the seeds, and the reference.
+
+    `plug_ins` are the classes of one's own, where they are not those of the scenario's variants.
+    """
     return {
         "linkwright": __version__,
         "scenario": loaded.facts,
@@ -136,7 +140,7 @@ def of_comparison(
         "settings": dict(settings),
         "compared": list(compared),
         "reference": reference,
-        **facts_of(plug_ins_of(loaded)),
+        **facts_of(plug_ins_of(loaded) if plug_ins is None else plug_ins),
     }
 
 

@@ -118,10 +118,10 @@ class Union:
         if self.said is None:
             self.said = (count, call)
         if not self.is_probe and count != self.ranks:
-            problem = f"a program of {counted(count, 'GPU')}, and {self.ranks} are asked for"
-            place = call.place
+            place, given = call.place, counted(self.ranks, "GPU")
+            problem = f"the source sets up {counted(count, 'GPU')}, but {given} were given"
             raise InputError(
-                self.file, place.line, place.column, problem, call.text, f"ask for {count}"
+                self.file, place.line, place.column, problem, call.text, f"give {count}"
             )
 
     def _members(self, met: Met, rule: Rule) -> tuple[Sequence[int], bool]:
@@ -194,8 +194,9 @@ class Union:
         self.largest = max(self.largest or 0, device)
         if not self.is_probe and not 0 <= device < self.ranks:
             place = call.place
-            problem = f"{what} of GPU {device}, and {self.ranks} are asked for"
-            remedy = f"ask for {device + 1} or more" if device > 0 else "name GPUs from 0 on"
+            given = counted(self.ranks, "GPU")
+            problem = f"{what} names GPU {device}, but {given} were given, from 0"
+            remedy = f"give {device + 1} or more" if device > 0 else "name GPUs from 0 on"
             raise InputError(self.file, place.line, place.column, problem, call.text, remedy)
 
     def settle(self) -> None:

@@ -29,7 +29,7 @@ def cases() -> list[Case]:
     """A case for each file that another does not name."""
     return [
         *(_case(f"{name}.toml", "read_system", partial(_machine, name)) for name in MACHINES),
-        *(_case(name, "read_system(..., network=...)", partial(_network, name)) for name in NETWORKS),
+        *(_case(name, "read_system(network=...)", partial(_network, name)) for name in NETWORKS),
         *(_case(f"{name}.toml", "linkwright run", partial(_server, name)) for name in SERVERS),
         *(_case(f"{name}.toml", "linkwright run", partial(_cluster, name)) for name in CLUSTERS),
         _case("state.json", "Allocator(machine, state=...)", _state),

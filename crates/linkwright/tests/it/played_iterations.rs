@@ -88,7 +88,7 @@ fn faster_gpus_compute_faster_and_unknown_ones_are_refused() {
         let faster = time("dgx-a100", plain()) / time("dgx-a100", own);
         assert!((faster - 19.5 / 15.7).abs() < 1e-9, "{fidelity:?}: {faster}");
         let error = played("pcie-tree-4", fidelity, own, &jobs).unwrap_err().to_string();
-        assert!(error.contains("is not known; name a GPU model"), "{error}");
+        assert!(error.contains("is not known; name a known GPU model"), "{error}");
     }
 }
 
@@ -134,7 +134,7 @@ fn a_network_takes_what_its_layers_do_on_the_gpus_of_the_server() {
             assert!((0.0..0.05).contains(&exposed), "{fidelity:?} on {machine}: {exposed}");
         }
         let error = played("pcie-tree-4", fidelity, plain(), &[job(2)]).unwrap_err().to_string();
-        assert!(error.contains("is not known, and with it neither its speed"), "{error}");
+        assert!(error.contains("has no model, so its speed and memory are not known"), "{error}");
     }
 }
 

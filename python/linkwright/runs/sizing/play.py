@@ -81,6 +81,7 @@ def size_system(
     priced = None if prices is None else read_prices(prices)
     watts = None if priced is None else priced.gpu_watts
     tried: dict[int, Tried] = {}
+    plug_ins: set[str] = set()
 
     def tell(done: int) -> None:
         if progress is not None:
@@ -88,6 +89,8 @@ def size_system(
 
     def play(over: Mapping[str, object], at: int) -> tuple[ScenarioFile, System, Tried]:
         loaded = read_scenario_file(path, {**given, **over})
+        # Its variants are not played, and a value may be that of one of them.
+        plug_ins.update(loaded.scenario.plug_ins)
         system, jobs, _ = loaded.build()
         bill = bill_of(system)
         if priced is not None:
@@ -128,7 +131,7 @@ def size_system(
         tried=[tried[at] for at in sorted(tried)],
         prices=priced,
         manifest={
-            **of_comparison(loaded, given, seeded, names, compared),
+            **of_comparison(loaded, given, seeded, names, compared, sorted(plug_ins)),
             "vary": list(vary),
             "keep": keep,
         },

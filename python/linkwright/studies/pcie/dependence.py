@@ -46,7 +46,7 @@ def own_kernels() -> Section:
         text=[
             "The same kernels in [Linkwright's model inside GPUs](../concepts/gpu-memory.md), on "
             "one R9 Nano alone, at the size that copies what Table 1 says or next to it: `"
-            'linkwright.GpuSystem("r9-nano", gpus=1, code=False).run("relu", 8000)`, the steps of '
+            'linkwright.GpuSystem("r9-nano", gpus=1, code=False).play("relu", 8000)`, the steps of '
             "kind `kernel`, without copies, and with code that the launches before have brought "
             "in. The convolution has no size near Table 1's; its time lies between those of two, "
             "by the bytes that they copy.",

@@ -120,7 +120,7 @@ impl Diagnose for LinkGraphError {
                 Diagnosis::of(format!("GPU {gpu} is given twice")).remedy("name each GPU once")
             }
             Self::TooFewGpus(count) => Diagnosis::of(format!(
-                "a collective needs at least two GPUs, but {count} was given"
+                "a collective needs at least two GPUs, but the job has {count}"
             ))
             .remedy("name at least two GPUs"),
             Self::Apart { links, from, apart } => Diagnosis::of(format!(

@@ -151,8 +151,7 @@ impl Diagnose for ArborescenceError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::TooFewTerminals(count) => Diagnosis::of(format!(
-                "name at least two terminals terminals, but {count} was \
-                    given"
+                "trees need at least two terminals, but the number given is {count}"
             ))
             .remedy("name at least two terminals"),
             Self::UnknownVertex { vertex, vertices } => Diagnosis::of(format!(

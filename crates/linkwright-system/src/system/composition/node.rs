@@ -49,7 +49,7 @@ impl Diagnose for NodeError {
             Self::Gpus { gpus } => Diagnosis::of(format!("a node cannot have {gpus} GPUs"))
                 .remedy(format!("use 1 to {MOST_NODE_GPUS}")),
             Self::Nics { nics, gpus } => Diagnosis::of(format!(
-                "{nics} network interfaces for a node cannot have {gpus} GPUs"
+                "a node of {gpus} GPUs cannot have {nics} network interfaces"
             ))
             .remedy(format!("use 1 to {gpus}; GPU i takes interface i modulo their number")),
             Self::Bandwidth => {

@@ -95,7 +95,9 @@ pub enum FabricError {
 impl Diagnose for FabricError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::NoNode => Diagnosis::of("the network has no nodes"),
+            Self::NoNode => {
+                Diagnosis::of("the network has no nodes").remedy("give it at least one node")
+            }
             Self::Parameter { parameter, value, remedy } => {
                 Diagnosis::of(format!("`{parameter}` cannot be {value}")).remedy(remedy)
             }
