@@ -86,7 +86,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def folder_of(page: Path) -> str:
-    """Gives the folder that a page's `$ cd` goes to for all that it shows; `.` where it has none."""
+    """Gives the folder that a page's `$ cd` goes to before all else; `.` where it has none."""
     consoles = [block.text for block in blocks(page) if block.language == "console"]
     folders = re.findall(r"^\$ cd (\S+)$", "\n".join(consoles), re.MULTILINE)
     assert len(folders) < 2, f"{named(page)} goes to several folders: {folders}"

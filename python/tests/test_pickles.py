@@ -30,7 +30,19 @@ from linkwright import (
     train_model,
 )
 from linkwright.allocation import BandwidthFit, Owner
-from linkwright.collectives import NcclTestsLog, Schedule, Timing
+from linkwright.collectives import (
+    Calibration,
+    NcclTestsLog,
+    Question,
+    Schedule,
+    Timing,
+    TunerFile,
+    Tuning,
+    calibrate_log,
+    compare_log,
+    diagnose,
+    tune_nccl,
+)
 from linkwright.errors import InputError
 from linkwright.gpu import GpuKernel, GpuModel, ThermalMap, read_floorplan, steady_heat
 from linkwright.nccl_tests import read_nccl_log
@@ -45,14 +57,20 @@ from linkwright.network import (
 )
 from linkwright.scenario import (
     Job,
+    OverSeeds,
+    Quartiles,
     Scenario,
     SimulationResult,
+    Sweep,
     Table,
     generate_jobs,
+    local_threads,
     play_jobs,
     play_mix,
     play_programs,
+    play_sweep,
     settings,
+    size_system,
 )
 from linkwright.training import (
     KernelRatios,
@@ -73,6 +91,10 @@ STEP = str(EXAMPLES / "traces" / "llama-3.2-1b-step.json")
 PACKAGE = EXAMPLES / "mgpu-tsm-package.toml"
 FABRIC = EXAMPLES / "servers-on-a-fabric.toml"
 NCCL_TESTS = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
+OF_LOG = (DGX1, [0, 1, 2, 3], "all-reduce")
+SLOW_LOG = EXAMPLES / "logs" / "gpudirect-off.log"
+PACKAGE_DAY = EXAMPLES / "package-day.toml"
+TUNER = "allreduce,0,1048576,tree,ll128,12,2,16,-1,-1"
 # Where a value of no words of its own stands in memory.
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 SERVER = EXAMPLES / "dgx1-v100-mix.toml"
@@ -98,6 +120,25 @@ def a_run(timeline: int = 0) -> ClusterRun:
     system = System({"gpus": 2}, network={"kind": "fat-tree", "radix": 4, "pods": 4})
     jobs = [ClusterJob(Program.skeleton("stencil4d", 16), iterations=2)]
     return system.play(jobs, mapping="random", seed=5, timeline=timeline)
+
+
+@cache
+def a_calibration() -> Calibration:
+    return calibrate_log(read_nccl_log(NCCL_TESTS), *OF_LOG)
+
+
+@cache
+def a_tuning() -> Tuning:
+    return tune_nccl(System("hgx-h100", 2, network="400Gb/s"), range(16))
+
+
+def a_study_over_seeds() -> OverSeeds:
+    found = {name: [{"makespan": 0.1 + seed} for seed in (1, 2)] for name in ("plain", "both")}
+    return OverSeeds(found, [1, 2], "plain", "both", {"both": "allocation.ties"})
+
+
+def thirds(of: int) -> float:
+    return of / 3
 
 
 # One value or more of each public class; a new class needs one here.
@@ -203,12 +244,35 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     ),
     "Tree": lambda: a_schedule().trees,
     "Worth": lambda: [compare(SERVER, policies=["baseline", "preserve"], seeds=2)],
+    "Calibration": lambda: [a_calibration()],
+    "CalibratedRow": lambda: [*a_calibration().rows],
+    "CalibratedTerm": lambda: [*a_calibration().terms],
+    "Diagnosed": lambda: diagnose(SLOW_LOG),
+    "DiagnosedCause": lambda: [*diagnose(SLOW_LOG)[0].causes],
+    "DiagnosedRow": lambda: [*diagnose(SLOW_LOG)[0].rows],
+    "LogComparison": lambda: [compare_log(read_nccl_log(NCCL_TESTS), *OF_LOG)],
+    "OverSeeds": lambda: [a_study_over_seeds()],
+    "PackageHeat": lambda: [*play_mix(PACKAGE_DAY).heats.values()],
+    "ProofLine": lambda: [it.line for it in diagnose(SLOW_LOG)[0].causes if it.line is not None],
+    "Quartiles": lambda: [Quartiles.of([3.0, 1.0, 0.1, 7.5])],
+    "Question": lambda: [Question(), Question("hgx-h100", network="400Gb/s", without=["mlx5_3"])],
+    "Sizing": lambda: [size_system(FABRIC, ["system.network.bandwidth=50 GB/s..100 GB/s"])],
+    "Sweep": lambda: [Sweep(thirds, [{"of": 1}, {"of": 2}], seed=3, places={"a": "b"})],
+    "SweepResult": lambda: [play_sweep(Sweep(thirds, [{"of": 1}, {"of": 2}]), local_threads(1))],
+    "Timeline": lambda: [play_mix(SERVER, timeline=100).timeline()],
+    "Tuning": lambda: [a_tuning()],
+    "TunedRow": lambda: [*a_tuning().rows],
+    "TunerAnswer": lambda: [
+        TunerFile.from_text(TUNER).answer("all-reduce", size, 2, 16) for size in (1024, 1 << 30)
+    ],
+    "TunerFile": lambda: [TunerFile.from_text(TUNER)],
+    "TunerRow": lambda: [*TunerFile.from_text(TUNER).rows],
 }
 
 
-# Callers write into one of these, and the others stand in it.
+# Callers write into some of these, and others stand in them; workers are a place, and no value.
 PUBLIC: dict[str, Any] = of_subjects()
-UNFINISHED = {"Evidence", "ProgramBuilder", "ProgramOperation"}
+UNFINISHED = {"Evidence", "LogFiles", "ProgramBuilder", "ProgramOperation", "Workers"}
 
 
 def is_value(name: str) -> bool:
