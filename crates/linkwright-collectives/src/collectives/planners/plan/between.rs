@@ -119,7 +119,10 @@ mod tests {
             done(gpus, collective, planner).unwrap_err().to_string()
         };
         let found = refused(&all, AllGather, ParallelTrees);
-        assert!(found.starts_with("nccl-pat is for servers of one GPU each"), "{found}");
+        assert!(
+            found.starts_with("nccl-pat works only on GPUs of servers of one GPU each"),
+            "{found}"
+        );
         let found = refused(&all, AllGather, NvlsTree);
         assert!(found.starts_with("nvls-tree cannot plan all-gather"), "{found}");
         let found = refused(&one_each, AllReduce, ParallelTrees);
@@ -127,6 +130,6 @@ mod tests {
         let lone = alone("hgx-h100");
         let found = plan(&NvlsTree, &Question::new(&lone, &[0, 1, 2, 3], AllReduce));
         let found = found.unwrap_err().to_string();
-        assert!(found.starts_with("nvls-tree is for several servers"), "{found}");
+        assert!(found.starts_with("nvls-tree works only on GPUs of several servers"), "{found}");
     }
 }

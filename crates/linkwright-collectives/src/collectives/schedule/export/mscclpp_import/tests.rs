@@ -126,7 +126,7 @@ fn what_the_executor_refuses_is_refused_with_its_place() {
         ("\"type\": \"s\"", "\"type\": \"x\"", "write i, o or s"),
         ("\"name\": \"nop\"", "\"name\": \"flush\"", "do not wait for each other in between"),
         ("\"name\": \"wait\"", "\"name\": \"nop\"", "signalled more often than it waits"),
-        ("\"name\": \"signal\"", "\"name\": \"nop\"", "waits for ever: a deadlock"),
+        ("\"name\": \"signal\"", "\"name\": \"nop\"", "waits forever: a deadlock"),
         ("\"use_double_scratch_buffer\": false", "\"use_double_scratch_buffer\": true", "not read"),
     ];
     for (from, to, expected) in cases {
