@@ -55,6 +55,7 @@ from linkwright.network import (
     play_trace,
     preset_names,
 )
+from linkwright.runs.scenarios import read_scenario_file
 from linkwright.scenario import (
     Job,
     OverSeeds,
@@ -91,7 +92,6 @@ STEP = str(EXAMPLES / "traces" / "llama-3.2-1b-step.json")
 PACKAGE = EXAMPLES / "mgpu-tsm-package.toml"
 FABRIC = EXAMPLES / "servers-on-a-fabric.toml"
 NCCL_TESTS = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
-OF_LOG = (DGX1, [0, 3], "all-reduce")
 SLOW_LOG = EXAMPLES / "logs" / "gpudirect-off.log"
 PACKAGE_DAY = EXAMPLES / "package-day.toml"
 TUNER = "allreduce,0,1048576,tree,ll128,12,2,16,-1,-1"
@@ -124,7 +124,7 @@ def a_run(timeline: int = 0) -> ClusterRun:
 
 @cache
 def a_calibration() -> Calibration:
-    return calibrate_log(read_nccl_log(NCCL_TESTS), *OF_LOG)
+    return calibrate_log(read_nccl_log(NCCL_TESTS), DGX1, [0, 3], "all-reduce")
 
 
 @cache
@@ -133,8 +133,7 @@ def a_tuning() -> Tuning:
 
 
 def a_study_over_seeds() -> OverSeeds:
-    scenario = Scenario.from_text(SERVER.read_text(), str(SERVER))
-    days = [scenario.with_settings({"seed": seed}).outcome() for seed in (1, 2)]
+    days = [read_scenario_file(SERVER, {"seed": seed}).outcome() for seed in (1, 2)]
     return OverSeeds({"plain": days, "both": days[::-1]}, [1, 2], "plain", "both", {})
 
 
@@ -251,7 +250,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "Diagnosed": lambda: diagnose(SLOW_LOG),
     "DiagnosedCause": lambda: [*diagnose(SLOW_LOG)[0].causes],
     "DiagnosedRow": lambda: [*diagnose(SLOW_LOG)[0].rows],
-    "LogComparison": lambda: [compare_log(read_nccl_log(NCCL_TESTS), *OF_LOG)],
+    "LogComparison": lambda: [compare_log(read_nccl_log(NCCL_TESTS), DGX1, [0, 3], "all-reduce")],
     "OverSeeds": lambda: [a_study_over_seeds()],
     "PackageHeat": lambda: [*play_mix(PACKAGE_DAY).heats.values()],
     "ProofLine": lambda: [it.line for it in diagnose(SLOW_LOG)[0].causes if it.line is not None],

@@ -281,7 +281,7 @@ fn a_batch_that_does_not_divide_is_refused_with_those_that_do() {
     let error = training(&network, Way::AllReduce, 3).program(&cluster.system, &[0, 1, 2, 3]);
     assert_eq!(
         error.unwrap_err().to_string(),
-        "a batch of 3 samples does not divide evenly among 4 GPUs; take 4"
+        "a batch of 3 samples does not divide evenly among 4 GPUs; use 4"
     );
 }
 
