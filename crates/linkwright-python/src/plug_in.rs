@@ -182,7 +182,11 @@ pub fn policy(name: &str) -> Result<&'static dyn Policy, UnknownName> {
 
 /// Gives the name of a class or an object with one of these methods; `None` of any other value.
 pub fn name_of(value: &Bound<'_, PyAny>, methods: &[&str]) -> PyResult<Option<&'static str>> {
+    // An array and a number of numpy have a method `choose`, too.
     let mut has = false;
+    if value.hasattr("__array__")? {
+        return Ok(None);
+    }
     for method in methods {
         has = has || value.hasattr(*method)?;
     }
