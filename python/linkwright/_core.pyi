@@ -1738,7 +1738,7 @@ class GpuModel:
 
 @final
 class GpuPlace:
-    """Where one GPU of a machine sits, as far as the machine's source says."""
+    """Says where one GPU of a machine sits, as far as the machine's source tells."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -2276,7 +2276,7 @@ class KernelRatios:
 
     @property
     def rest(self) -> float:
-        """Seconds of a step in which kernels ran that stand for none of the model's; they are added to every step."""
+        """Gives the seconds a step of kernels that the model lacks; every step gets them."""
 
     def rows(self) -> Table:
         """Gives one row for each kind and pass of kernels, and for each product whose shapes the trace has.
@@ -6411,7 +6411,7 @@ def nccl_graph_from_text(text: str, file: str = "<text>") -> tuple[Table, Table]
     """Reads a file of rings and trees, one for `NCCL_GRAPH_FILE` or one of `NCCL_GRAPH_DUMP_FILE`.
 
     Args:
-        text: The text itself.
+        text: The text of the file.
         file: Its name in errors.
 
     Returns:
