@@ -192,9 +192,8 @@ mod tests {
         );
         assert_eq!(
             refused(&options("tsm-wt-c-rc")),
-            "under `tsm-wt-c-rc`, no buffer is remote, since no GPU has a memory of its own; take \
-             rdma, \
-             hmg, g-tsc"
+            "under `tsm-wt-c-rc`, no buffer is remote, since no GPU has a memory of its own; use \
+             rdma, hmg, g-tsc"
         );
         assert_eq!(
             product(&[]).put_remote(&["d".to_owned()]).unwrap_err().to_string(),

@@ -201,7 +201,7 @@ fn a_flag_tells_of_what_was_written_before_it_where_caches_agree() {
                     GPU 3) ";
         assert!(error.starts_with(told), "{error}");
         assert!(error.contains(", its last access a load from byte 0 of flag; allow"), "{error}");
-        assert!(error.contains("take a coherent memory, such as tsm-wt-c-rc"), "{error}");
+        assert!(error.contains("use a coherent memory such as tsm-wt-c-rc"), "{error}");
     }
 }
 
@@ -360,7 +360,7 @@ fn wavefronts_that_wait_for_ever_are_told() {
     let error = run(r9_nano(), &workload, &options, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "4 wavefronts of bare wait forever: wavefront 0 of group 0 (compute unit 0 of \
+        "4 wavefronts of bare wait for ever: wavefront 0 of group 0 (compute unit 0 of \
          GPU 0) waits at a barrier for all others of the launch; wavefront 1 of group 0 (compute \
          unit 0 of GPU 0) waits at a barrier for the others of its group; wavefront 0 of group 1 \
          (compute unit 0 of GPU 1) waits at a barrier for all others of the launch; wavefront 1 of \
@@ -414,7 +414,11 @@ fn what_cannot_run_is_refused() {
     );
     let large = Benchmark::Relu.workload(r9_nano().page, 1 << 30, 1).unwrap();
     let one = GpuOptions { gpus: 1, with_data: false, ..rdma };
-    assert!(refused(&large, &one).contains("more than the 4 GiB"), "{}", refused(&large, &one));
+    assert!(
+        refused(&large, &one).contains("more than the memory of 4 GiB"),
+        "{}",
+        refused(&large, &one)
+    );
     let many = GpuOptions { gpus: 4, with_data: true, ..rdma };
     assert_eq!(
         refused(&large, &many),

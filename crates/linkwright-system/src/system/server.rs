@@ -843,7 +843,7 @@ mod tests {
         let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
         let refused = builder.link(link(switch, LinkKind::Nvlink2, 1, third));
         let message = refused.unwrap_err().to_string();
-        assert!(message.contains("`GPU0` has links of more than 50 TB/s"), "{message}");
+        assert!(message.contains("have more than 50 TB/s in all"), "{message}");
         let text = "name = \"m\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n[[link]]\n\
             kind = \"nvlink2\"\nbandwidth = \"9000 TB/s\"\ncount = 4000000000\n\
             between = [[\"A\", \"B\"]]\n";

@@ -233,9 +233,7 @@ fn what_no_memory_holds_is_refused() {
         let refused = plan.solve(cells).unwrap_err().to_string();
         assert!(refused.starts_with(says), "{refused}");
     }
-    assert!(
-        plan.with_sink(0.0).unwrap_err().to_string().contains("a sink's resistance (K/W) of 0")
-    );
+    assert!(plan.with_sink(0.0).unwrap_err().to_string().contains("a sink's resistance (K/W)"));
     assert!(plan.with_ambient(f64::NAN).is_err());
     let refused = tables::cells(&plan.solve(2).unwrap(), "chip").unwrap_err().to_string();
     assert!(refused.starts_with("there is no layer `chip`; did you mean `chips`?"), "{refused}");

@@ -400,7 +400,7 @@ mod tests {
         let sensitive = Workload::all().iter().filter(|workload| workload.sensitive).count();
         assert_eq!(sensitive, 4);
         let error = Workload::find("vgg").unwrap_err().to_string();
-        assert!(error.starts_with("there is no workload `vgg`; the workloads are alexnet,"));
+        assert!(error.starts_with("there is no workload `vgg`; use one of alexnet,"));
     }
 
     /// These numbers were typed in before layers were counted, from Caffe's and torchvision's own

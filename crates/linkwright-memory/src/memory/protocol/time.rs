@@ -148,7 +148,7 @@ mod tests {
             problem(1, 0, 16),
             "the write lease cannot be 0, since no copy could be read; give 1 or more"
         );
-        assert_eq!(problem(1, 1, 0), "a timestamp of 0 bits; use 2 to 16 bits");
+        assert_eq!(problem(1, 1, 0), "a timestamp cannot have 0 bits; use 2 to 16 bits");
         assert_eq!(
             problem(10, 5, 3),
             "the read lease is 10, which a timestamp cannot hold; up to 7 works"

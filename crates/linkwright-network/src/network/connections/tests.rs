@@ -111,7 +111,7 @@ fn a_connection_that_was_not_opened_is_an_error() {
     };
     let mut network = FlowTransport::new(&system, settings, Nowhere, NicPolicy::FCFS).unwrap();
     let error = Traffic::new(&mut network).transfer(0, Bytes(1), 0).unwrap_err().to_string();
-    assert!(error.contains("connection 0 was not opened"), "{error}");
+    assert!(error.contains("there is no connection 0"), "{error}");
 }
 
 proptest! {

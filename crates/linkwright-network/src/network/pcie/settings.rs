@@ -285,7 +285,7 @@ mod tests {
         let bound = PcieSettings { bound: Picoseconds(0), ..PcieSettings::default() };
         let error = bound.check().unwrap_err().to_string();
         assert!(
-            error.starts_with("bound of 0") && error.ends_with("; 1 ps to 1000000 s are"),
+            error.starts_with("bound of 0") && error.ends_with("; use 1 ps to 1000000 s"),
             "{error}"
         );
         let most = PcieSettings { bound: MOST_BOUND, ..bound };

@@ -154,15 +154,15 @@ fn what_goal_has_no_words_for_is_refused_by_name() {
     let refused = [
         (
             Operation::Copy { direction: CopyDirection::HostToDevice, size, route },
-            "a copy, for which GOAL has no words; leave it out, or make it a computation",
+            "a copy, which GOAL cannot express; leave it out, or make it a computation",
         ),
         (
             Operation::Reduce { size, rate: None },
-            "a reduction as fast as the GPU's memory, for which GOAL has no words; state its rate",
+            "a reduction as fast as the GPU's memory, which GOAL cannot express; state its rate",
         ),
         (
             Operation::Send { to: 0, tag: 0, communicator: WORLD, size, route },
-            "a send over stated links, for which GOAL has no words; let it take any",
+            "a send over stated links, which GOAL cannot express; let it take any",
         ),
     ];
     for (operation, what) in refused {

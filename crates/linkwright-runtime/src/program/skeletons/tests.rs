@@ -86,7 +86,7 @@ fn what_cannot_be_made_is_refused() {
     };
     assert_eq!(
         refused("kripky", 32, ""),
-        "there is no application `kripky`; there are stencil4d, subcomm3d, kripke, laghos, \
+        "there is no application `kripky`; use one of stencil4d, subcomm3d, kripke, laghos, \
          amg, sw4lite, copy-execute, synthetic; did you mean `kripke`?"
     );
     assert_eq!(
@@ -128,8 +128,8 @@ fn messages_have_at_most_a_tebibyte() {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "{name} would send messages of {size} bytes; use sizes that give messages of \
-                     at most 1099511627776 bytes"
+                    "{name} would send messages of {size} bytes, which is too large; use sizes that \
+                     give messages of at most 1099511627776 bytes"
                 )
             );
         }

@@ -358,7 +358,7 @@ fn what_cannot_be_played_is_refused_by_rank_event_and_call() {
         ),
         (call(Of::Broadcast, ALL, Root::None), "the collective has no root"),
         (call(Of::Broadcast, ALL, Root::Rank(4)), "the collective has no root"),
-        (EventKind::MpiSend(message(0, BETWEEN)), "`communicator 3` lies between two groups"),
+        (EventKind::MpiSend(message(0, BETWEEN)), "`communicator 3` joins two groups"),
         (EventKind::MpiSend(message(0, ODD)), "`communicator 1` does not hold this rank"),
     ];
     for (event, expected) in cases {
@@ -456,8 +456,8 @@ fn requests_that_cross_the_loop_are_refused_or_unmark_it() {
     ];
     let mut archive = archive(&[&events]);
     let error = looped(&archive).expect_err("a request crosses");
-    let expected = "rank 0 waits in event 2, in no MPI call, for a request of event 0: only one of \
-                    the two is in the main loop `loop`";
+    let expected = "rank 0 waits in event 2, in no MPI call, for a request of event 0, but the main \
+                    loop `loop` holds only one of them";
     assert!(error.to_string().starts_with(expected), "{error}");
     for name in MAIN_LOOPS {
         archive.regions.get_mut(&LOOP).expect("it is there").name = name.into();

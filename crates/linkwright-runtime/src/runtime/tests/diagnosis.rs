@@ -15,7 +15,7 @@ fn a_receive_without_a_send_is_named() {
     let error = play(&program(vec![waiting, RankProgram::default()]), FREE).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "at 5 ns nothing is left to happen, but 1 rank waits forever; receives without a \
+        "at 5 ns nothing is left to happen, but 1 rank waits for ever; receives without a \
          message: 1: job `test` rank 0 receives 64 B from rank 1 with tag 7 (call 1) since 5 ns; \
          give every send a receive of the same communicator and tag"
     );
@@ -45,7 +45,7 @@ fn large_messages_both_ways_deadlock_as_in_mpi() {
     let error = play(&program, FREE).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "at 1000.016 ns nothing is left to happen, but 2 ranks wait forever; 2 sends wait for one \
+        "at 1000.016 ns nothing is left to happen, but 2 ranks wait for ever; 2 sends wait for one \
          another in a circle, since messages of more than 62.5 KiB are not sent before their \
          receive is called: job `test` rank 0 sends 100 kB to rank 1 with tag 0 (call 0) since \
          0 ps, job `test` rank 1 sends 100 kB to rank 0 with tag 0 (call 0) since 0 ps; post a receive before one of these sends, make one non-blocking, or raise `protocol.eager_limit` to 100 kB"
@@ -131,7 +131,7 @@ fn a_rank_that_stays_away_from_a_collective_is_seen_by_the_others() {
     let text = stalled.to_string();
     assert!(
         text.starts_with(
-            "at 1 us nothing is left to happen, but 2 ranks wait forever; job `test`: rank 2 \
+            "at 1 us nothing is left to happen, but 2 ranks wait for ever; job `test`: rank 2 \
              has not called Barrier, in which 2 of the 3 ranks of communicator 0 wait; \
              collectives not complete: 2: job `test` rank 0 waits in Barrier of 0 B (call 0) \
              since 0 ps"

@@ -49,7 +49,7 @@ fn scales_and_iterations_have_to_make_sense() {
     }
     let mut job = ProgramJob::new(&program, vec![0]);
     job.iterations = 2.try_into().unwrap();
-    assert!(refusal(&[job], 1).contains("the program of rank 0 marks none"));
+    assert!(refusal(&[job], 1).contains("but the program of rank 0"));
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn jobs_that_wait_for_ever_for_gpus_are_named() {
     let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "at 1 ns nothing is left to happen, but 1 rank waits forever, and 2 jobs wait for GPUs: \
+        "at 1 ns nothing is left to happen, but 1 rank waits for ever, and 2 jobs wait for GPUs: \
          job `second` for GPU 1 behind job `first`, job `third` for GPU 2 behind job `second`; \
          receives without a message: 1: job `first` rank 0 receives 64 B from rank 1 with tag 7 \
          (call 0) since 0 ps; give every send a receive of the same communicator and tag"

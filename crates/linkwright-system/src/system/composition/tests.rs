@@ -167,7 +167,7 @@ fn what_does_not_fit_is_refused() {
         System::new(servers, single_switch(ports), PortOrder::Plain).unwrap_err().to_string()
     };
     let error = refused(&[(Arc::clone(&dgx), 2)], 2 * nics - 3);
-    assert!(error.contains("3 ports are missing; give a larger fabric"), "{error}");
+    assert!(error.contains("3 fewer than the servers"), "{error}");
     assert!(refused(&[(dgx.clone(), 0)], 1).contains("at least one server"));
     assert!(refused(&[], 1).contains("at least one server"));
     assert!(refused(&[(dgx.clone(), u32::MAX)], 1).contains("cannot be numbered"));

@@ -161,7 +161,7 @@ mod tests {
             said("dgx-a100", &[0, 3])
                 .contains("the switches behind GPU 0's nvlink3 only forward data")
         );
-        assert!(said("dgx2", &[4, 9]).contains("from nvlink4 (Hopper) on"));
+        assert!(said("dgx2", &[4, 9]).contains("nvlink4 (Hopper) or later"));
         assert!(said("dgx1-v100", &[2, 3]).contains("no NVSwitch joins GPU 2"));
         assert!(said("hgx-h100", &[5]).contains("alone"));
         let system = on_one_switch("hgx-h100", 2, 400);

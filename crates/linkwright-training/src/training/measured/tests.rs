@@ -23,7 +23,7 @@ fn times_are_microseconds_or_have_units() {
     assert_eq!(measured.layers, BTreeMap::from([(0, conv1), (8, fc2)]));
     assert_eq!(measured.of(32), Ok(&measured.layers));
     let error = measured.of(64).unwrap_err().to_string();
-    assert!(error.contains("measured with 32 samples, and each GPU computes 64"), "{error}");
+    assert!(error.contains("measured with 32 samples, but each GPU computes 64"), "{error}");
     let silent = read("layer,forward,backward\nmxnet.conv1,1,2").unwrap();
     assert_eq!(silent.of(64), Ok(&silent.layers));
 }

@@ -41,7 +41,7 @@ fn errors_name_line_and_column() {
         ("ranks = 16\n", "", "s.toml:18:11: a program without `ranks`: `\"stencil4d\"`; write how"),
         ("iterations = 2", "iterations = 0", "s.toml:20:14: this cannot be zero: `0`; write at l"),
         ("message", "mesage", "s.toml:22:25: stencil4d does not take these options: unknown key "),
-        ("\"5 us\"", "\"5 us\", blocking_sends = 3", "s.toml:22:71: stencil4d cannot take these"),
+        ("\"5 us\"", "\"5 us\", blocking_sends = 3", "s.toml:22:71: stencil4d does not take these"),
         ("gpu = true", "gpu = true\ncomputation_scale = 0.5", "s.toml:21:7: a scale and `gpu`: "),
         ("gpu = true", "computation_scale = -0.5", "s.toml:21:21: no scale of computation: `-0."),
         (

@@ -198,7 +198,7 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("buffer a 8 in = [1]", "own:1:8: 1 values are listed for 2 words: `a`"),
         ("buffer a 8 out = 1", "own:1:8: `a` has initial values, but no copy brings them in"),
         ("buffer a 8 in\nbuffer a 8 in", "own:2:8: there is a buffer `a` already"),
-        ("buffer a 99999999999999 in", "the size cannot be a buffer: 99999999999999"),
+        ("buffer a 99999999999999 in", "the size of a buffer: 99999999999999 is not possible"),
         ("buffer a 8 in\n 0 lod a 8", "own:2:4: no operation: `lod`; did you mean `load`?"),
         ("buffer a 8 in\n0 load b 8", "own:2:8: there is no buffer `b`: `b`; there are a"),
         ("buffer a 8 in\n0 load a+4 8", "own:2:8: 4 bytes from byte 8 on are not all in `a`"),

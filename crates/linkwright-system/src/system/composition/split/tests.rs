@@ -156,5 +156,5 @@ fn what_no_system_can_have_is_refused_with_the_device() {
     let error = split_text(&TWO.replace(trunk, "")).unwrap_err();
     assert!(error.contains("left") && error.contains("right"), "{error}");
     let many = TWO.replace("5 GB/s", "1 B/s").replace("count = 3", "count = 4000000000");
-    assert!(split_text(&many).unwrap_err().contains("too large"));
+    assert!(split_text(&many).unwrap_err().contains("too many"));
 }
