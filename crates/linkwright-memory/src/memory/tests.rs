@@ -360,7 +360,7 @@ fn wavefronts_that_wait_for_ever_are_told() {
     let error = run(r9_nano(), &workload, &options, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "4 wavefronts of bare wait for ever: wavefront 0 of group 0 (compute unit 0 of \
+        "4 wavefronts of bare wait forever: wavefront 0 of group 0 (compute unit 0 of \
          GPU 0) waits at a barrier for all others of the launch; wavefront 1 of group 0 (compute \
          unit 0 of GPU 0) waits at a barrier for the others of its group; wavefront 0 of group 1 \
          (compute unit 0 of GPU 1) waits at a barrier for all others of the launch; wavefront 1 of \

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(problem(1, 1, 0), "a timestamp cannot have 0 bits; use 2 to 16 bits");
         assert_eq!(
             problem(10, 5, 3),
-            "the read lease is 10, which a timestamp cannot hold; up to 7 works"
+            "the read lease is 10, which a timestamp cannot hold; use at most 7"
         );
         assert_eq!(Leases::new(10, 5, 16), Ok(Leases::default()));
     }

@@ -102,7 +102,7 @@ fn what_cannot_be_made_is_refused() {
     assert!(refused("subcomm3d", 31, "").contains("at least 2"));
     assert!(refused("amg", 0, "").contains("at least 1"));
     assert!(refused("amg", MOST_RANKS + 1, "").contains("at most 1048576"));
-    assert_eq!(refused("amg", 32, "levels = 0"), "amg's `levels` is 0; take 1 to 16");
+    assert_eq!(refused("amg", 32, "levels = 0"), "`levels` of amg cannot be 0; use 1 to 16");
     assert!(
         refused("amg", 32, "level = 3").contains("unknown key `level`; did you mean `levels`?")
     );

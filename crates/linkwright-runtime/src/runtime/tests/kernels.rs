@@ -352,5 +352,5 @@ fn kernels_that_cannot_be_are_refused() {
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, 8, &jobs, FREE, lowering).unwrap();
     let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
-    assert!(error.to_string().contains("connection 0 was not opened"), "{error}");
+    assert!(error.to_string().contains("there is no connection 0"), "{error}");
 }

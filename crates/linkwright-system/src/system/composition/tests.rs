@@ -170,7 +170,7 @@ fn what_does_not_fit_is_refused() {
     assert!(error.contains("3 fewer than the servers"), "{error}");
     assert!(refused(&[(dgx.clone(), 0)], 1).contains("at least one server"));
     assert!(refused(&[], 1).contains("at least one server"));
-    assert!(refused(&[(dgx.clone(), u32::MAX)], 1).contains("cannot be numbered"));
+    assert!(refused(&[(dgx.clone(), u32::MAX)], 1).contains("too many"));
     let pair = listed(&[(dgx, 2)]);
     let error = refused(&[(Arc::new(pair), 2)], 100);
     assert!(error.contains("network of its own"), "{error}");

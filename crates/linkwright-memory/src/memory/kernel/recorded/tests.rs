@@ -201,7 +201,7 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("buffer a 99999999999999 in", "the size of a buffer: 99999999999999 is not possible"),
         ("buffer a 8 in\n 0 lod a 8", "own:2:4: no operation: `lod`; did you mean `load`?"),
         ("buffer a 8 in\n0 load b 8", "own:2:8: there is no buffer `b`: `b`; there are a"),
-        ("buffer a 8 in\n0 load a+4 8", "own:2:8: 4 bytes from byte 8 on are not all in `a`"),
+        ("buffer a 8 in\n0 load a+4 8", "own:2:8: 4 bytes from byte 8 on do not fit in `a`"),
         ("buffer a 8 in\n0 load a+2 4", "own:2:8: an address is 2, which is not a multiple of 4"),
         ("buffer a 8 in\n0 load a 7", "own:2:10: 64 work-items do not share these bytes"),
         ("buffer a 8 in\n0 load a", "own:2:9: the line ends early; add how many bytes"),
