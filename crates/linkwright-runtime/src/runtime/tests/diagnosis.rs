@@ -71,7 +71,7 @@ fn sends_around_a_ring_are_a_circle_and_sends_beside_it_are_none() {
     assert_eq!((stalled.circle_count, stalled.circle.len()), (7, 5));
     let peers: Vec<_> = stalled.circle.iter().map(|send| (send.rank, send.peer)).collect();
     assert_eq!(peers[..2], [(0, Some(1)), (1, Some(2))]);
-    assert!(stalled.to_string().contains(" and 2 more; call a receive"), "{stalled}");
+    assert!(stalled.to_string().contains(" and 2 more; post a receive"), "{stalled}");
 }
 
 #[test]

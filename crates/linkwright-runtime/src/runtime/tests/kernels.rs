@@ -332,7 +332,7 @@ fn a_rank_that_stays_away_and_blocks_that_wait_for_ever_are_told() {
         step: 1,
     };
     assert_eq!(error, expected);
-    assert!(error.to_string().contains("block 0 waits for ever at step 1"), "{error}");
+    assert!(error.to_string().contains("block 0 waits forever at step 1"), "{error}");
 }
 
 #[test]
