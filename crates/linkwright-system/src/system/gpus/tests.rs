@@ -206,7 +206,7 @@ fn what_a_file_lacks_is_named() {
     }
     assert_eq!(h20.vector_rate(NumberType::Fp32), Err(h20.peak().unwrap_err()));
     let error = find("t4").unwrap().matrix_rate(NumberType::Bf16).unwrap_err().to_string();
-    assert!(error.contains("`t4` has no bf16 in [peak.matrix]: system/gpus/t4.toml"), "{error}");
+    assert!(error.contains("`t4` has no bf16 in [peak.matrix] of system/gpus/t4.toml"), "{error}");
 }
 
 #[test]

@@ -240,7 +240,7 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("0 barrier all", "own:1:11: no barrier's scope: `all`"),
         ("0 compute -1", "own:1:11: not a number that fits: `-1`"),
         ("kernel a b", "own:1:10: more than the line needs: `b`"),
-        ("kernel 7", "own:1:8: `7` is no name: `7`; take up to 64 letters"),
+        ("kernel 7", "own:1:8: `7` is not a valid name: `7`; write a letter"),
         ("# nothing\n", "own:2:1: there is no operation; add a line such as"),
     ];
     for (text, said) in refused {
