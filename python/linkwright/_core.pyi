@@ -6042,7 +6042,8 @@ def expect(
 
     Example:
         >>> from linkwright import System, expect
-        >>> list(expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"]))[0]["algorithm"]
+        >>> [row] = expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"])
+        >>> row["algorithm"]
         'nvls'
     """
 

@@ -67,7 +67,8 @@ use crate::worker::interruptible;
 ///
 /// Example:
 ///     >>> from linkwright import System, expect
-///     >>> list(expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"]))[0]["algorithm"]
+///     >>> [row] = expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"])
+///     >>> row["algorithm"]
 ///     'nvls'
 #[pyfunction]
 #[pyo3(signature = (
