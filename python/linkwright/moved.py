@@ -37,11 +37,7 @@ def whereabouts(name: str, subjects: Sequence[str]) -> str:
         return f"; use `linkwright.{NOW[name]}`"
     homes: dict[str, str] = {}
     for subject in subjects:
-        try:
-            offered = import_module(f"linkwright.{subject}").__all__
-        except ModuleNotFoundError:
-            continue
-        for found in offered:
+        for found in import_module(f"linkwright.{subject}").__all__:
             homes.setdefault(found, f"linkwright.{subject}.{found}")
     near = [name] if name in homes else get_close_matches(name, homes, n=1)
     return f"; use `{homes[near[0]]}`" if near else ""
