@@ -17,7 +17,7 @@ FEWEST_WORDS = 6
 
 CODE = re.compile(r"`[^`]*`")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-SECTION = re.compile(r"( *)(Args|Attributes|Returns|Raises|Yields|Example):")
+SECTION = re.compile(r"( *)(Args|Attributes|Returns|Raises|Yields|Examples):")
 RUST_STRING = re.compile(r'(?<![\w\'])r?"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
@@ -65,7 +65,7 @@ def _blocks(lines: Sequence[tuple[int, str]], documents: bool = False) -> Iterat
         if section and stripped and not heading and indent <= len(section[1]):
             section = None
         code = line.startswith("    ") and not block and not section
-        code = code or (section is not None and section[2] == "Example")
+        code = code or (section is not None and section[2] == "Examples")
         other = (
             fenced
             or fence

@@ -87,7 +87,7 @@ def _section(module: str, file: Path) -> Iterator[str]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     yield f"## {module}"
     yield ""
-    said, _, example = (ast.get_docstring(tree) or "").partition("\nExample:\n")
+    said, _, example = (ast.get_docstring(tree) or "").partition("\nExamples:\n")
     yield said.strip()
     yield ""
     if example:

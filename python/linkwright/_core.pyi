@@ -201,7 +201,7 @@ class Allocator:
     many, and, under `pack` and `spread`, where none has room. Under `whole` a job of a server's size or more waits for
     servers of its own. GPUs are counted through the first server, then the second.
 
-    Example:
+    Examples:
         >>> from linkwright import Allocator, Pattern, System
         >>> server = Allocator(System("dgx1-v100"), "preserve")
         >>> server.allocate("train-1", Pattern("ring", 4)).gpus
@@ -1939,7 +1939,7 @@ class GpuRun:
 class GpuSystem:
     """Describes GPUs of one model, how they share memory, and the links that join them.
 
-    Example:
+    Examples:
         >>> from linkwright import GpuSystem
         >>> run = GpuSystem("r9-nano", 2, "tsm-wt-c-rc").play("relu", 4096)
         >>> run.correct, run.time
@@ -3023,7 +3023,7 @@ class Owner:
 class Pattern:
     """Says which of a job's GPUs talk to which: MAPA's application graph.
 
-    Example:
+    Examples:
         >>> from linkwright import Pattern
         >>> Pattern("ring", 4).edges
         [(0, 1), (0, 3), (1, 2), (2, 3)]
@@ -4601,7 +4601,7 @@ class System:
     node of GPUs at each port, all joined to each other. GPU ids count through the first server,
     then the second. Two systems are equal if their parts and the settings of their network are.
 
-    Example:
+    Examples:
         >>> from linkwright import System
         >>> System("hgx-h100", 2, network="400Gb/s").gpu_count
         16
@@ -6040,7 +6040,7 @@ def expect(
         InputError: If the terms are no such TOML.
         KeyboardInterrupt: Within a second of Ctrl-C.
 
-    Example:
+    Examples:
         >>> from linkwright import System, expect
         >>> [row] = expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"])
         >>> row["algorithm"]
@@ -6571,7 +6571,7 @@ def plan(
             hybrid has no size.
         KeyboardInterrupt: Within a second of Ctrl-C.
 
-    Example:
+    Examples:
         >>> from linkwright import System, plan
         >>> plan(System("dgx1-v100"), [0, 1, 2, 3], "all-reduce").rate
         75.0

@@ -1,6 +1,6 @@
 """Chooses GPUs for jobs: patterns, policies, and the bandwidth of their links.
 
-Example:
+Examples:
     >>> from linkwright.allocation import policy_names
     >>> policy_names()[:3]
     ['baseline', 'topology-aware', 'greedy']

@@ -1,6 +1,6 @@
 """Plans collectives, times them, and tells what NCCL should take.
 
-Example:
+Examples:
     >>> from linkwright.collectives import plan
     >>> from linkwright.network import System
     >>> schedule = plan(System("dgx1-v100"), [0, 1, 2, 3], "all-reduce")

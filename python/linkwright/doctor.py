@@ -252,7 +252,7 @@ def diagnose(
         InputError: If a file cannot be read or is of no known format, with its line.
         LinkwrightError: If the system that is named cannot be had.
 
-    Example:
+    Examples:
         >>> from linkwright import diagnose
         >>> [found] = diagnose("examples/logs/gpudirect-off.log")
         >>> found.kind, found.causes[0].cause

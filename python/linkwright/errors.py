@@ -65,7 +65,7 @@ class LinkwrightError(Exception):
         problem: The fault, in words.
         remedy: The advice that would work; None where nothing is known.
 
-    Example:
+    Examples:
         >>> from linkwright import LinkwrightError, Pattern
         >>> try:
         ...     Pattern("rings", 4)

@@ -1,6 +1,6 @@
 """Runs kernels inside GPUs, and tells how hot a package becomes.
 
-Example:
+Examples:
     >>> from linkwright.gpu import GpuModel
     >>> GpuModel.find("h100-sxm5-80gb").memory_kind
     'hbm3'

@@ -286,7 +286,7 @@ def train_model(
             enough.
         SimulationError: If the layout is not sound, with the nearest that is.
 
-    Example:
+    Examples:
         >>> from linkwright import train_model
         >>> step = train_model(
         ...     "llama-3.1-8b", layout="fsdp=8", batch=64, micro_batch=1, recompute="full"

@@ -1,6 +1,6 @@
 """Describes systems of servers and networks, and plays programs and traces on them.
 
-Example:
+Examples:
     >>> from linkwright.network import play_trace, read_system
     >>> torus = read_system("dgx1-v100", network="torus", gpus=16)
     >>> play_trace("stencil4d", torus, ranks=16).run.makespan

@@ -160,7 +160,7 @@ def train(
         SimulationError: If the batch does not divide, the machine has fewer GPUs or cannot go
             that way, or a choice is unknown.
 
-    Example:
+    Examples:
         >>> from linkwright import train
         >>> train("resnet50", "dgx1-v100", batch=256).headline[:36]
         'A step of 256 images takes 96.515 ms'

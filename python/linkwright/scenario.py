@@ -1,6 +1,6 @@
 """Plays whole days of jobs, compares them, and sweeps over their settings.
 
-Example:
+Examples:
     >>> from linkwright.scenario import generate_jobs
     >>> [job.gpus for job in generate_jobs(seed=7, count=4, max_gpus=4)]
     [2, 2, 2, 1]

@@ -1,6 +1,6 @@
 """Tells what a step of training takes, layout by layout and kernel by kernel.
 
-Example:
+Examples:
     >>> from linkwright.training import Model
     >>> Model.find("llama-3.1-8b").parameters
     8030261248

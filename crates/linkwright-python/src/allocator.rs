@@ -60,7 +60,7 @@ fn detached<T: Send>(
 /// many, and, under `pack` and `spread`, where none has room. Under `whole` a job of a server's size or more waits for
 /// servers of its own. GPUs are counted through the first server, then the second.
 ///
-/// Example:
+/// Examples:
 ///     >>> from linkwright import Allocator, Pattern, System
 ///     >>> server = Allocator(System("dgx1-v100"), "preserve")
 ///     >>> server.allocate("train-1", Pattern("ring", 4)).gpus

@@ -65,7 +65,7 @@ use crate::worker::interruptible;
 ///     InputError: If the terms are no such TOML.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 ///
-/// Example:
+/// Examples:
 ///     >>> from linkwright import System, expect
 ///     >>> [row] = expect(System("hgx-h100"), range(8), "all-reduce", ["64MiB"])
 ///     >>> row["algorithm"]

@@ -34,7 +34,7 @@ use crate::worker;
 
 /// Describes GPUs of one model, how they share memory, and the links that join them.
 ///
-/// Example:
+/// Examples:
 ///     >>> from linkwright import GpuSystem
 ///     >>> run = GpuSystem("r9-nano", 2, "tsm-wt-c-rc").play("relu", 4096)
 ///     >>> run.correct, run.time

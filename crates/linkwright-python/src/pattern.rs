@@ -21,7 +21,7 @@ fn tuple_of(edge: &EdgeTraffic) -> Traffic {
 
 /// Says which of a job's GPUs talk to which: MAPA's application graph.
 ///
-/// Example:
+/// Examples:
 ///     >>> from linkwright import Pattern
 ///     >>> Pattern("ring", 4).edges
 ///     [(0, 1), (0, 3), (1, 2), (2, 3)]

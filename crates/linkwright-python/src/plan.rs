@@ -55,7 +55,7 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///         hybrid has no size.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 ///
-/// Example:
+/// Examples:
 ///     >>> from linkwright import System, plan
 ///     >>> plan(System("dgx1-v100"), [0, 1, 2, 3], "all-reduce").rate
 ///     75.0

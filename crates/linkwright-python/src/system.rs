@@ -54,7 +54,7 @@ use crate::worker::interruptible;
 /// node of GPUs at each port, all joined to each other. GPU ids count through the first server,
 /// then the second. Two systems are equal if their parts and the settings of their network are.
 ///
-/// Example:
+/// Examples:
 ///     >>> from linkwright import System
 ///     >>> System("hgx-h100", 2, network="400Gb/s").gpu_count
 ///     16

@@ -1,6 +1,6 @@
 """Draws charts of runs, plans and machines, as Altair charts or SVG.
 
-Example:
+Examples:
     >>> from linkwright import System
     >>> from linkwright.plots import machine_drawing, save_chart
     >>> drawing = machine_drawing(System("dgx1-v100"))

@@ -158,7 +158,7 @@ def compare(
         SweepError: If a variant that was begun cannot be played.
         KeyboardInterrupt: Within a second of Ctrl-C.
 
-    Example:
+    Examples:
         >>> from linkwright import compare
         >>> compare("examples/dgx1-v100-mix.toml", policies=["baseline", "preserve"]).headline[:50]
         'preserve has 1.056 times the throughput of baselin'

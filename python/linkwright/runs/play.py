@@ -57,7 +57,7 @@ def play(
         SimulationError: If the jobs do not come to an end.
         KeyboardInterrupt: Within a second of Ctrl-C.
 
-    Example:
+    Examples:
         >>> from linkwright import play
         >>> play("examples/hgx-h100-day.toml", policies=["preserve"]).headline[:50]
         'Under preserve the 100 jobs end after 3149.09 s, 1'

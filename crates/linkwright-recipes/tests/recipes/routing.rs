@@ -60,7 +60,7 @@ fn what_a_kind_of_fabric_was_made_of_leads_its_packets() {
     // A torus of the same links has none of these keys.
     let torus = fabric("kind = \"torus\", dimensions = [2, 2, 2, 2]");
     let refused = AnyRouting::new(registries().routings.get("e-cube").unwrap(), &torus, 1).err();
-    assert!(refused.unwrap().to_string().starts_with("routing `e-cube` is for binary n-cubes"));
+    assert!(refused.unwrap().to_string().starts_with("routing `e-cube` needs binary n-cubes"));
     stands_in_one_file_and_one_line("e_cube");
 }
 
