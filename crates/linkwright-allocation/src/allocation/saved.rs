@@ -254,7 +254,7 @@ fn left(
         return Err((problem, remedy));
     };
     if !whole.is_whole(saved.gpus) {
-        return Err(("the wiring is not of so many GPUs".to_owned(), RESTORE));
+        return Err(("the wiring has another number of GPUs".to_owned(), RESTORE));
     }
     let without = |lost: &[usize]| -> Vec<usize> {
         (0..saved.gpus).filter(|gpu| !lost.contains(gpu)).collect()

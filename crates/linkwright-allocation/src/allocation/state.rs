@@ -288,7 +288,7 @@ mod tests {
             ),
             (
                 saved.replace("\"gpus\": 2,", "\"gpus\": 3,"),
-                "s.json:3:3: the wiring is not of so many GPUs: ",
+                "s.json:3:3: the wiring has another number of GPUs: ",
             ),
             (
                 saved.replace("{}", r#"{}, "owners": {"a": {"pid": 1, "host": "", "time": 0}}"#),

@@ -187,8 +187,8 @@ pub(super) fn check_gpus(transport: &impl Transport, job: &ProgramJob) -> Result
                     )
                 }
                 Operation::Copy { .. } if site.host.is_none() => format!(
-                    "copies to or from its host, but GPU {gpu} has none: its node is GPUs alone, \
-                     or no link leads to a CPU; play it on a server such as `dgx1-v100`"
+                    "copies to or from its host, but GPU {gpu} has none (no link leads to a \
+                     CPU); play it on a server such as `dgx1-v100`"
                 ),
                 _ => continue,
             };

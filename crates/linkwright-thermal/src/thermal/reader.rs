@@ -206,7 +206,7 @@ impl Floorplan {
             planes += cells.max(1) as usize;
             if cells == 0 || planes > MOST_LAYERS {
                 let span = layer.cells.as_ref().map_or(span, Spanned::span);
-                let problem = "so many cells from the board up are not possible";
+                let problem = "the number of cells from the board up is out of range";
                 let remedy = format!("write layers of 1 to {MOST_LAYERS} cells together");
                 return Err(source.refuse(span, problem, remedy));
             }

@@ -25,8 +25,8 @@ impl Registered for TopologyAware {
 impl Policy for TopologyAware {
     fn rule(&self, _: &Request<'_>, ties: Ties) -> String {
         format!(
-            "the smallest part of the PCIe and NUMA tree that holds the job, cut in two again \
-             and again; of two that do, the fuller one, then {}",
+            "the smallest part of the PCIe and NUMA tree, cut in two each time, that holds the \
+             job; between two, the fuller one, then {}",
             ties.rule()
         )
     }

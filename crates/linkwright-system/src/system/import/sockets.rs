@@ -90,8 +90,8 @@ pub(in crate::system) fn assign(host: &Host) -> Sockets {
     if !far_within.is_empty() {
         far_within.sort_unstable();
         assumptions.push(format!(
-            "The input puts {} as far apart as sockets (SYS), yet names no socket for each; those \
-             of one NUMA node are taken to be on one socket, behind root ports of their own.",
+            "The input puts {} as far apart as sockets (SYS), but names no sockets. GPUs of one \
+             NUMA node are assumed to share a socket, each behind its own root port.",
             names(host, &far_within)
         ));
     }

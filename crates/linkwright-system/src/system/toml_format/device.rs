@@ -105,9 +105,10 @@ impl DeviceGroup {
         let refuse = |problem, remedy| Err(source.refuse(memory.span(), problem, remedy));
         match (self.kind, *memory.get_ref()) {
             (DeviceKind::Cpu, size) if size.0 > 0 && size <= MOST_MEMORY => Ok(Some(size)),
-            (DeviceKind::Cpu, _) => {
-                refuse("no CPU has so much memory", "write more than 0 B and at most 1000 TB")
-            }
+            (DeviceKind::Cpu, _) => refuse(
+                "the CPU's memory is out of range",
+                "write more than 0 B and at most 1000 TB",
+            ),
             (DeviceKind::Gpu, _) => {
                 refuse("a GPU's memory follows from its model", "give `model` in its place")
             }

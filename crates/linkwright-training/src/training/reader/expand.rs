@@ -272,7 +272,7 @@ fn split(keys: &Keys<'_>, kind: &LayerKind) -> Result<Option<Split>, InputError>
     let Some((name, span)) = keys.text("split")? else { return Ok(None) };
     if !matches!(kind, LayerKind::FullyConnected { .. } | LayerKind::Embedding { .. }) {
         let problem = format!("a layer of kind {} is not cut by itself", kind.name());
-        let remedy = "leave `split` out: what lies between columns and rows is cut, too";
+        let remedy = "leave `split` out: layers between columns and rows are cut, too";
         return Err(keys.refuse(span, problem, remedy));
     }
     let split = Split::from_name(name).map_err(|_| {

@@ -159,9 +159,9 @@ impl fmt::Display for Difference {
             }
             Self::Link { reached } if *reached < 1.0 => write!(
                 f,
-                "Large sizes reach {} % of the expected bandwidth, which no latency explains: a link \
-                 carries less than it should, in width or speed or beside other traffic. Or data goes \
-                 another way, as over PCIe or the host in the place of NVLink.",
+                "Large sizes reach {} % of the expected bandwidth. A link is narrower or slower \
+                 than it should be, or carries other traffic. Or data takes another path: PCIe \
+                 or the host in place of NVLink.",
                 percent(*reached)
             ),
             Self::Link { reached } => write!(
@@ -172,8 +172,8 @@ impl fmt::Display for Difference {
             ),
             Self::Launch { extra } => write!(
                 f,
-                "Small sizes take {:.1} us {} than expected while large ones fit: launch or latency; \
-                 look at processes a GPU, at CPU binding and at the network's latency.",
+                "Small sizes take {:.1} us {} than expected, but large ones fit. Check processes \
+                 per GPU, CPU binding and the network's latency.",
                 extra.abs() * 1e6,
                 if *extra > 0.0 { "longer" } else { "less" }
             ),
@@ -184,9 +184,9 @@ impl fmt::Display for Difference {
             ),
             Self::Protocol { from, to, furthest } => write!(
                 f,
-                "From {from} to {to} times are off, by {furthest:.2} at most, and those of smaller \
-                 and larger sizes are not: another protocol or algorithm runs there than expected; \
-                 look at NCCL_PROTO, NCCL_ALGO and NCCL's version."
+                "From {from} to {to} times are off, by {furthest:.2} at most; smaller and larger \
+                 sizes fit. Another protocol or algorithm runs there: check NCCL_PROTO, \
+                 NCCL_ALGO and NCCL's version."
             ),
             Self::Everywhere { factor } if *factor < 1.0 => write!(
                 f,
@@ -195,9 +195,8 @@ impl fmt::Display for Difference {
             ),
             Self::Everywhere { factor } => write!(
                 f,
-                "Every size takes about {factor:.2} times as long as expected: other links are used \
-                 than the machine's best, or another machine is meant; look at NCCL_P2P_DISABLE and at \
-                 the GPUs given."
+                "Every size takes about {factor:.2} times as long as expected. NCCL does not use \
+                 the best links, or this is another machine: check NCCL_P2P_DISABLE and the GPUs."
             ),
             Self::Mixed { between: (least, most) } => write!(
                 f,

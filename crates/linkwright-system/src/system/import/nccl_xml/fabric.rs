@@ -107,8 +107,8 @@ fn without_far_ends(tree: &mut Tree, wires: &[Wire], nvlink: Option<LinkKind>) -
         ));
     } else if let Some(wire) = wires.first() {
         tree.warnings.push(format!(
-            "The NVLinks of the file lead from each GPU to itself ({} of {}), so it does not say \
-             what they join, and they are left out: {} GPUs share PCIe alone. Give the option \
+            "The file's NVLinks lead from each GPU to itself ({} of {}), so they are left out: \
+             {} GPUs share PCIe alone. Give the option \
              `nvlink`, such as `{}`, if they meet at NVSwitches.",
             wire.count,
             tree.devices[wire.gpu].name,
@@ -121,8 +121,8 @@ fn without_far_ends(tree: &mut Tree, wires: &[Wire], nvlink: Option<LinkKind>) -
         tree.warnings.push(format!(
             "The file lists {} GPUs and no NVLink between them, as clouds' files do where GPUs \
              meet at NVSwitches: without them the GPUs share PCIe alone. Give the option `nvlink`, \
-             such as `{example}`, to add NVSwitches; where the NVLinks are a mesh, as of 8 V100, \
-             take the preset `dgx1-v100` or the output of `nvidia-smi topo -m`.",
+             such as `{example}`, to add NVSwitches. For a mesh of NVLinks, as 8 V100 have, use \
+             the preset `dgx1-v100` or the output of `nvidia-smi topo -m`.",
             gpus.len()
         ));
     }
@@ -148,8 +148,8 @@ pub(super) fn find(
     }
     if wires.iter().any(|wire| wire.kind == LinkKind::Xgmi && wire.processor.is_none()) {
         tree.warnings.push(
-            "The file does not say which AMD GPUs these are (`gcn` or `device`); their xGMI is \
-             taken to be that of the MI200 series, 50 GB/s a link."
+            "The file does not name the AMD GPUs (`gcn` or `device`). Their xGMI is assumed to \
+             be the MI200 series', 50 GB/s a link."
                 .to_owned(),
         );
     }
@@ -276,7 +276,7 @@ fn wires<'a>(
             };
             let count = source.number(node, "count")?;
             if !(1..=36).contains(&count) {
-                let problem = "no GPU has so many links to one device, or none";
+                let problem = "the number of links from a GPU to one device is out of range";
                 return Err(source.refuse(node, problem, "write a count from 1 to 36"));
             }
             let class = source.class(node, "tclass")?;

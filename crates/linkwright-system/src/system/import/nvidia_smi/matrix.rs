@@ -10,8 +10,8 @@ use crate::system::locality::Affinity;
 
 const WHOLE_PASTE: &str =
     "paste the whole output of `nvidia-smi topo -m`, every row to its last column";
-const WHOLE_HEADER: &str = "paste the whole output of `nvidia-smi topo -m`, every row to its last \
-    column; if no device is missing, end the header with CPU Affinity and each GPU's row with N/A";
+const WHOLE_HEADER: &str = "paste the whole output of `nvidia-smi topo -m`; if it is whole, end \
+    the header with CPU Affinity and each GPU's row with N/A";
 const KNOWN_CELLS: &str = "the cells are X, NV#, PIX, PXB, PHB, NODE, SYS and SOC";
 
 /// Holds a column of the matrix, and the row of the same name.
@@ -269,7 +269,7 @@ impl Reader<'_> {
             Cell::Itself => return Ok(cell),
             _ if row == column => "a device's cell with itself is not X",
             Cell::NvLink(0) => "NVLinks are bonded, but none of them",
-            Cell::NvLink(count) if count > MOST_NVLINKS => "no GPU has so many NVLinks",
+            Cell::NvLink(count) if count > MOST_NVLINKS => "the GPU has too many NVLinks",
             Cell::NvLink(_) if !a.is_gpu || !b.is_gpu => "NVLink joins a NIC",
             Cell::NvLink(_) | Cell::Pcie(_) => return Ok(cell),
         };

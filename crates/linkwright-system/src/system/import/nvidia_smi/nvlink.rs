@@ -107,8 +107,8 @@ pub(super) fn reconstruct(
     }
     for (index, gpus) in fabric.switches.iter().enumerate() {
         fabric.assumptions.push(format!(
-            "{} GPUs show more NVLinks than a GPU of {} has, so they are taken to meet at one \
-             switch, NVSwitch{index}, which stands for all the switches of the machine.",
+            "{} GPUs show more NVLinks than a GPU of {} has, so they are assumed to meet at one \
+             switch, NVSwitch{index}.",
             gpus.len(),
             kind.name()
         ));

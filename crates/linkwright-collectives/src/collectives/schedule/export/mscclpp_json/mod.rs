@@ -210,14 +210,14 @@ fn notes(schedule: &Schedule) -> Vec<String> {
     if schedule.first_in_switch().is_some() {
         notes.push(
             "Input and output must be memory that NVSwitches can address (`multimem`), of GPUs from \
-             Hopper on. The plan is in one piece: the kernel loads, reduces and stores 16 bytes a \
-             thread at a time, which fills the switches' pipeline by itself."
+             Hopper on. The plan is in one piece: the kernel reduces 16 bytes a thread at a \
+             time, which fills the switches' pipeline."
                 .to_owned(),
         );
     } else {
         notes.push(
-            "The executor runs the plan once, over the whole message: what is not cut into pieces \
-             fills no pipeline."
+            "The executor runs the plan once, over the whole message: without pieces there is no \
+             pipeline."
                 .to_owned(),
         );
     }
