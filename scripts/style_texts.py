@@ -83,7 +83,9 @@ def _blocks(lines: Sequence[tuple[int, str]], documents: bool = False) -> Iterat
         if not other:
             if not block:
                 start, within = number, bool(item) or section is not None
-            block.append(stripped[item.end() :] if item else stripped)
+            named = re.match(r"\*{0,2}\w+: ", stripped) if entry else None
+            opening = item or named
+            block.append(stripped[opening.end() :] if opening else stripped)
 
 
 def _markdown(text: str) -> Iterator[Text]:

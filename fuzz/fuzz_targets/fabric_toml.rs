@@ -13,7 +13,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     if built.channels().len() > 10_000 || built.switches() > 100 {
         return;
     }
-    RoutingTables::shortest(&built).expect("what is read is connected and small");
+    RoutingTables::shortest(&built).expect("the reader accepts connected, small fabrics only");
     let again = read_dot("again", &fabric_dot(&built)).expect("a drawing is DOT");
     assert_eq!(again.channels(), built.channels());
 });

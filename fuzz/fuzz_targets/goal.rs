@@ -6,6 +6,7 @@ use linkwright::program::goal::{Options, read, write};
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let options = Options::default();
     let Ok(program) = read("fuzz", text, &options) else { return };
-    let written = write(&program, &options, &ByDefault).expect("what GOAL said it can say");
+    let written =
+        write(&program, &options, &ByDefault).expect("a program from GOAL can be written as GOAL");
     assert_eq!(read("fuzz", &written, &options), Ok(program));
 });

@@ -579,7 +579,7 @@ def test_what_a_trace_does_not_say_is_told(tmp_path: Path) -> None:
     assert assumed.startswith("nothing says how fast the nodes' interfaces are")
     result = linkwright("run", scenario, "--output", tmp_path / "out")
     assert "Notes:\n- measured: calls that record no message" in result.stdout
-    assert "What the inputs did not say" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "Assumptions" in (tmp_path / "out" / "report.html").read_text("utf-8")
     told = linkwright("replay", "stencil4d", "--ranks", 16, *FOUR, "--set", "bandwidth=100Gb/s")
     assert "notes" not in told.stdout.lower()
 

@@ -92,7 +92,7 @@ def test_a_report_needs_no_network_and_shows_everything(tmp_path: Path) -> None:
     assert seen.fetched == []
     assert "@import" not in page
     assert "url(" not in page[: page.index("</style>")]
-    assert seen.scripts == 2, "the charts' scripts once, and what they draw"
+    assert seen.scripts == 2, "the charts' scripts once, and their data"
     assert page.count("window.vegaEmbed") == 1
     assert seen.figures == page.count('vegaEmbed("#chart-') == 6 + len(policy_names())
     for part in (

@@ -1,7 +1,7 @@
 """The command line: it parses, calls the public API and prints; it models nothing.
 
-Each file holds one group of commands, `commands` puts them together, and `program` holds what
-all of them share when they end: the exit code and the one line on standard error.
+Each file holds one group of commands, and `commands` puts them together. `program` holds how
+they end: the exit code and the one line on standard error.
 """
 
 from __future__ import annotations

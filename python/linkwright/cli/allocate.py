@@ -204,9 +204,9 @@ def allocate(
 ) -> None:
     """Give a job its GPUs by a policy.
 
-    Standard output is the job's environment, for export $(linkwright allocate ...):
-    CUDA_VISIBLE_DEVICES in the order of the pattern, and CUDA_DEVICE_ORDER=PCI_BUS_ID, as
-    nvidia-smi counts. On several servers it has a line for each, such as node3 and that
+    Standard output is the job's environment, for export $(linkwright allocate ...). It has
+    CUDA_VISIBLE_DEVICES in the order of the pattern. CUDA_DEVICE_ORDER=PCI_BUS_ID counts as
+    nvidia-smi does. On several servers it has a line for each, such as node3 and that
     environment; --on and --busy count through all servers. Standard error says what the GPUs are
     worth, and which cores and NICs are near. Without --state nothing is kept.
     """

@@ -61,8 +61,8 @@ def litmus(
     """Count outcomes of litmus tests that no order of all accesses gives.
 
     Each test runs from cold and from warm caches. A seed draws the compute units of wavefronts,
-    their starts, and whether x and y share a line or a bank. --seed N --seeds 1 repeats a start
-    that went wrong. A relaxed memory system has a fence between any two accesses.
+    their starts, and whether x and y share a line or a bank. To repeat a start that went wrong,
+    give --seed N and --seeds 1. A relaxed memory system has a fence between any two accesses.
     """
     settings = KEYS.read(setting)
     between = between_of(machine, on, without, gpus)

@@ -206,7 +206,8 @@ def shown(what: str, cycle: float) -> Iterator[Callable[[int, float], object] | 
     """Shows wavefronts done, simulated time and its pace; gives None off a terminal.
 
     Args:
-        what: What runs.
+        what: The name of the work.
+
         cycle: Seconds of a cycle.
     """
     begun = time.monotonic()

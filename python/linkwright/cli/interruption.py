@@ -16,7 +16,7 @@ INTERRUPTED, TERMINATED = 130, 143
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM came."""
+    """SIGTERM ends the command."""
 
 
 # Says which signal came to this process; a command line library keeps only that one did.

@@ -78,8 +78,8 @@ class _Terminal:
 def console(*, stderr: bool = False) -> Printer:
     """Gives where to print lines: as wide as the terminal, and never folding them in a pipe.
 
-    A name of a machine, a job or a file may hold what moves a terminal's cursor, or end its line
-    and go on as a line of ours: it is printed with escapes.
+    A name of a machine, a job or a file may hold codes that move a terminal's cursor, or a line
+    break that begins a line like ours. Such a name is printed with escapes.
     """
     return _Pipe(stderr) if _is_piped(stderr) else _Terminal(stderr)
 

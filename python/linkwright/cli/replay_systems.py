@@ -76,7 +76,7 @@ class Place:
     """Servers and a network, as many as a job needs.
 
     Attributes:
-        told: What is to be said of how they were named and chosen.
+        told: Remarks on how they were named and chosen.
     """
 
     settings: Settings
@@ -116,7 +116,7 @@ class Place:
 def _server_and_network(
     machine: str | None, network: str | None
 ) -> tuple[System | None, str | None, list[str]]:
-    """The servers, the network, and what is to be said of how they were named.
+    """The servers, the network, and remarks on how they were named.
 
     A machine was a network's name or file until servers had the word; that is read for one
     release.

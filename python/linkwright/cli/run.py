@@ -194,8 +194,8 @@ def compare(
 
     All variants play the same seeds. Jobs of GPUs are told by waiting, running and job time,
     throughput and load. Speed-ups are ratios of run times, as in MAPA's Table 3; above 1 is faster
-    than the baseline. --attribute tells each gain in parts. --seeds tells what each choice is
-    worth, alone and together, with 95 % intervals.
+    than the baseline. --attribute tells each gain in parts. --seeds tells the gain of each
+    choice, alone and together, with 95 % intervals.
     """
     from linkwright.runs.comparison import compare
 

@@ -151,9 +151,9 @@ def show(
 
     Args:
         played: The run, of any kind.
-        wanted: What is to come of it.
+        wanted: The files and the outputs that the user asked for.
         watch: How long it took.
-        document: What `--json` prints instead of the run's summary.
+        document: The document that `--json` prints instead of the run's summary.
 
     Raises:
         FileError: If something cannot be written.

@@ -120,7 +120,7 @@ class Stored:
 def tell(prepare: Callable[[], Callable[[], None]], undo: Callable[[], None]) -> None:
     """Prints what a saved change answers, or takes the change back if nobody can have read it.
 
-    What is prepared prints the answer. An interruption meanwhile leaves the change: the reader
+    The prepared function prints the answer. An interruption meanwhile leaves the change: the reader
     may have the answer already.
 
     Raises:
@@ -313,7 +313,7 @@ def describe(allocator: Allocator) -> dict[str, object]:
 
 @contextmanager
 def _locked(name: Path, wait: float) -> Iterator[tuple[Path, bytes | None]]:
-    """The file that a name leads to, and what it holds, while no other program may change it.
+    """Gives the file that a name leads to and its content, while no other program may change it.
 
     Another program may keep it locked for `wait` seconds before that.
 

@@ -104,7 +104,7 @@ def of_setting(
 
     Args:
         path: The setting.
-        metavar: What its value is called; by the setting's kind where absent.
+        metavar: The name of its value; by default, of the setting's kind.
         defaults: Whether the parameter has the setting's default, which is shown by itself.
         most: Where the command takes less than a scenario does.
         heading: The heading that it stands below in the help.

@@ -1,7 +1,7 @@
 """Standard output and standard error, for as long as a command runs.
 
-What is printed is part of what a command does: a state that says that a job has GPUs is worth
-nothing if the job was never told which. So a standard output that fails is an error of its own,
+A command has done its work only when its answer is printed. A saved state gives a job its GPUs,
+but the job must be told which. So a standard output that fails is an error of its own,
 which a command can meet before it saves anything. Remarks on standard error are not worth a
 failure.
 """
@@ -40,8 +40,8 @@ class _Stream(ABC):
         try:
             if not self._open:
                 raise OSError(0, "it is closed")
-            # Libraries probe a stream with an empty text and pass over what comes of it, and a
-            # full device refuses even that: the failure must wait for a text that matters.
+            # Libraries probe a stream with an empty text and ignore the outcome. A full device
+            # refuses even that text. The failure must wait for a text that matters.
             if text != "":
                 self._write(text)
             return len(text)

@@ -16,7 +16,7 @@ __all__ = ["print_system", "system_text"]
 
 
 def print_system(system: System) -> None:
-    """Prints its servers, its switches and links, the interfaces by port, and what was assumed."""
+    """Prints its servers, its switches and links, the interfaces by port, and the assumptions."""
     fabric = system.fabric
     assert fabric is not None, "a server that stands alone is a machine"
     if system.warnings:

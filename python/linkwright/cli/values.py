@@ -1,7 +1,7 @@
 """Reads typed words as the values that a command takes.
 
-Typer leaves this to Pydantic, whose import takes as long as all the rest of a quick command, and
-whose messages do not say the value that was typed. A type that is not read here is still Typer's.
+Typer leaves this to Pydantic. Its import takes as long as all the rest of a quick command, and
+its messages do not say the value that was typed. A type that is not read here is still Typer's.
 """
 
 from __future__ import annotations

@@ -167,8 +167,8 @@ def print_legend(gpus: int, by_edges: bool) -> None:
         )
     elif gpus > 1:
         console.print(
-            "busbw is the bus bandwidth of an all-reduce: effective as predicted of what is "
-            "reached, packing the most that plans on these links can come to."
+            "busbw is the bus bandwidth of an all-reduce: effective is the predicted one, and "
+            "packing the most that plans on these links can reach."
         )
 
 

@@ -22,8 +22,8 @@ LEFT_OUT = (
     "times, so that ratios between policies mean more than seconds.",
 )
 OF_HEAT = (
-    "What copies from hosts and all-reduces carried until the last job ended, of what the link "
-    "could have carried in its busier direction."
+    "The share of the link's capacity in its busier direction that copies from hosts and "
+    "all-reduces used until the last job ended."
 )
 OF_PROGRAMS = (
     "Computation takes what the trace or the application says, times the job's factor: it feels "
@@ -44,9 +44,8 @@ OF_KERNELS = (
     "All messages get the share of a link that NCCL reaches."
 )
 OF_TRAINING = (
-    "Layers take what their arithmetic and their memory allow at the shares of the peak that "
-    "kernels are known to reach; no kernel is measured on the machine, unless you give its "
-    "times.",
+    "Layers take the time of their arithmetic and memory at the shares of the peak that kernels "
+    "reach. No kernel is measured on the machine, unless you give its times.",
     "Kernels that fuse several layers, and algorithms of convolution that need fewer operations.",
     "Samples are ready in the host's memory: reading them from disks takes no time.",
     "Samples of the next step are copied when it begins, not while this one computes.",

@@ -280,8 +280,8 @@ class _Course:
         if self._losses[key] == TRIES:
             raise SweepError(
                 f"run {self._runs[key]} lost its worker {TRIES} times ({cause.rstrip('.')})",
-                "look whether it needs more memory than there is, or whether no worker could "
-                "begin: the function must be in a module or a script, and a script must guard its "
+                "check the memory that it needs, and that a worker can begin: the function must be "
+                "in a module or a script, and a script must guard its "
                 f'start with `if __name__ == "__main__":`; {self._standing()}',
             )
 

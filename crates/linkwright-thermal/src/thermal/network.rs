@@ -59,8 +59,9 @@ impl Network {
         Self { shape, widths, depths, right, behind, above, ambient }
     }
 
-    /// Puts the heat that leaves each cell at these temperatures over ambient, in W, into `out`;
-    /// returns the sum over cells of heat times temperature, in W K.
+    /// Puts the heat that leaves each cell into `out`, in W, at temperatures over ambient in K.
+    ///
+    /// Returns the sum over cells of heat times temperature, in W K.
     ///
     /// The heat that leaves one cell for another arrives there to the last digit, so that no heat
     /// is lost.

@@ -401,8 +401,14 @@ fn what_no_package_has_is_refused_with_its_place() {
         ),
         (whole(&block(" ", "chips", [0.0, 0.0, 4.0, 4.0, 1.0], "")), "a block without a name"),
         (format!("{head}{}", layer("a", 0.2, 0.0, "")), "`conductivity` is out of range"),
-        (format!("{head}{}", layer("a", 0.2, 1.0, "cells = 65")), "so many cells from the board"),
-        (format!("{head}{}", layer("a", 0.2, 1.0, "cells = 0")), "so many cells from the board"),
+        (
+            format!("{head}{}", layer("a", 0.2, 1.0, "cells = 65")),
+            "the number of cells from the board up",
+        ),
+        (
+            format!("{head}{}", layer("a", 0.2, 1.0, "cells = 0")),
+            "the number of cells from the board up",
+        ),
         (format!("{head}{}", layer("a", 0.2, 1.0, "beside = \"a\"")), "`beside` says nothing"),
         (
             format!("{head}{}", layer("a", 0.2, 1.0, "beside_conductivity = 2")),

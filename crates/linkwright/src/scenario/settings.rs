@@ -273,14 +273,12 @@ settings! {
          node, or a list of kinds";
     "system" servers: SERVERS, "1", "how many of `server`";
     "system" port_order: Kind::Name(PortOrder::names), "plain",
-        "which port of the network the servers' interfaces take: all of the first server, of \
-         the second, ..., or in rails: the first of every server, the second of every server, \
-         ...",
+        "the order in which the servers' interfaces take the network's ports: server by server, \
+         or in rails: the first of every server, then the second of every server",
         needs Fabric Played;
     "system" interfaces: Kind::Name(InterfaceRule::names), "nearest",
-        "through which of its server's interfaces a GPU sends to others: fewest hops on the \
-         host, then the wider, then the one that fewer GPUs have; in turn, by its number; or \
-         the first",
+        "the interface through which a GPU sends to other servers: nearest on the host (then the \
+         widest, then the least used), in turn by the GPU's number, or the first",
         needs Routes Fabric;
     "system" gpu: Kind::Table, "as their models' files say", "facts of the servers' GPUs that differ from their models' files";
     "system" unhealthy: Kind::Wholes, "none", "ids of GPUs that are out of order from the start";
@@ -365,13 +363,14 @@ settings! {
          gpus and duration, or another format of accounting";
     "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
     "jobs" run_time: Kind::Name(RunTime::names), "by what else is said",
-        "how long a job runs: as MAPA's formula says, the same at the bandwidth of MAPA's regression, or as \
-         its program takes on the system; where nobody says, jobs are played if `fidelity`, `[protocol]`, `[collectives]` or `[pcie]` is given";
+        "how long a job runs: MAPA's formula, the formula at the bandwidth of MAPA's regression, \
+         or its program played on the system. Without it jobs are played if `fidelity`, \
+         `[protocol]`, `[collectives]` or `[pcie]` is given";
     "jobs" host_copies: Kind::Truth, "false",
         "of played jobs, whether the images of every iteration are copied from the host", of Iterations;
     "jobs" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
-        "of played jobs, how fast GPUs compute: as the V100 that workloads are timed on, or as much \
-         faster as the peak of the server's own, of the unit that the workload's kernels use",
+        "how fast GPUs of played jobs compute: like the V100 that workloads are timed on, or by \
+         the ratio of peaks of the server's GPU, for the unit that the kernels use",
         needs Workload, of Iterations;
     "jobs" bucket: Kind::Size, "all at the end",
         "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
@@ -399,7 +398,7 @@ settings! {
     "jobs" checkpoint_iterations: COUNT, "none; they begin anew",
         "after how many iterations each jobs keep what they have done, should their GPUs fail", needs Failures;
     "jobs" workload: Kind::Name(workloads), "that of each, where a column says",
-        "what jobs that a file says ran are taken to have done: their durations split into computing and \
+        "the workload of jobs that a file says ran: their durations split into computing and \
          communication as its iterations do";
     "jobs" named: Kind::Tables, "",
         "which workload or network jobs of some names ran; the first entry that fits a name counts",
@@ -530,9 +529,10 @@ settings! {
     "allocation" ties: Kind::Name(Ties::names), "nearest",
         "the rule between equals: nearest on the host, or as published, the lowest ids";
     "allocation" servers: Kind::Name(ServerChoice::names), "first-fit",
-        "in which server a job looks for GPUs first: in the order of their numbers, where the fewest \
-         are free, or where the most are; a played job that none has room for has GPUs of several; whole: as clusters are \
-         run, where a job of a server's size or more waits for servers of its own, and any other for one with room",
+        "the server that a job asks first: by number, with the fewest free GPUs, or with the \
+         most. A played job that fits into none takes GPUs of several. `whole` does as clusters \
+         do: a job of a server's size or more waits for servers of its own, any other for one \
+         with room",
         needs Servers;
     "" queue: Kind::Table, "", "how jobs wait", of Days;
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
@@ -564,8 +564,8 @@ settings! {
         "the largest message that does not wait for its receive",
         needs Mpi;
     "protocol" rendezvous: Kind::Name(Rendezvous::names), "sender",
-        "who speaks first of a larger one: its sender, with a request that the receiver answers, \
-         or its receiver, which announces the receive when it posts it",
+        "who speaks first of a larger message: the sender, with a request that the receiver \
+         answers, or the receiver, when it posts the receive",
         needs Mpi;
     "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte",
         needs Mpi;
@@ -579,8 +579,8 @@ settings! {
     "" pcie: Kind::Table, "the bus takes packets in turn",
         "the PCIe bus of servers, with classes of traffic", of HowPlayed;
     "pcie" arbitration: Kind::Name(PcieArbitration::names), "round-robin",
-        "whose packets a link carries next: each virtual channel's in turn; those of the copies with \
-         fewest bytes left, or that, but first those whose deadline would pass",
+        "whose packets a link carries next: each virtual channel's in turn, those of the copy \
+         with the fewest bytes left, or first those whose deadline would pass",
         needs Pcie;
     "pcie" first: Kind::Name(First::names), "small",
         "which copies go first where not all do in turn: those with fewest bytes left, or with most, \
@@ -590,8 +590,8 @@ settings! {
         "how long the first packet of a queue waits at most while others go before it",
         needs Pcie Order Bound;
     "pcie" deadline: Kind::Number, "3",
-        "how long the copies of the job with the largest may take, as a multiple of their time on an \
-         idle bus, where no job has a deadline of its own",
+        "the time allowed to the copies of the job with the largest, as a multiple of their time \
+         on an idle bus, if no job has a deadline of its own",
         needs Pcie Deadlines SharedDeadline;
     "pcie" payload: Kind::Size, "256 B", "the most data of a packet",
         needs Pcie;
@@ -611,8 +611,8 @@ settings! {
         needs Pcie BusPackets;
     "" collectives: Kind::Table, "", "how collectives become messages", of HowPlayed;
     "collectives" protocol: Kind::Name(CollectiveProtocol::names), "mpi",
-        "what planned collectives of `[[job]]`s are played as: messages of the ranks' library, or \
-         kernels on their GPUs as NCCL's, over flows";
+        "how planned collectives of `[[job]]`s are played: as messages of the ranks' library, or \
+         as NCCL's kernels on their GPUs, over flows";
     "collectives" planner: Kind::Name(|| PlannerChoice::names(&planners())), "packing for `[jobs]`, mpi for `[[job]]`; of kernels what NCCL chooses",
         "plans collectives for the GPUs; `nccl` is NCCL's own choice for a size, `auto` the fastest of all; `mpi` knows \
          nothing of the links";

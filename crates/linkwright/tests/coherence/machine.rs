@@ -512,7 +512,7 @@ impl<P: CoherenceProtocol> Machine<P> {
                 cache.copies[at] = Some(copy);
             }
             Copied::Merge(line) => {
-                let copy = cache.copies[at].as_mut().expect("what is merged into is there");
+                let copy = cache.copies[at].as_mut().expect("the copy to merge into is there");
                 copy.line = line;
                 copy.data.version = data.version;
                 self.merge(copy, under);

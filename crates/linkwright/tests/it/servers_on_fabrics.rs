@@ -258,6 +258,6 @@ proptest! {
         let injected: u64 = (0..system.nics())
             .map(|nic| network.statistics()[2 * system.port_of(nic) as usize].data.0)
             .sum();
-        prop_assert_eq!(sent, injected, "what crosses servers enters the fabric once");
+        prop_assert_eq!(sent, injected, "traffic between servers enters the fabric once");
     }
 }

@@ -301,7 +301,7 @@ class Replay(Run):
             *attribution_sections(self._slowdowns, None),
             *heat_section(self._heats, "run"),
             Section("What was played", facts=self._facts()),
-            Section("What the inputs did not say", points=self.notes),
+            Section("Assumptions", points=self.notes),
             Section("What the model leaves out", points=left_out),
         ]
 

@@ -287,7 +287,7 @@ class ScenarioRun(Run):
                 for result, row, load in zip(self.results, cells, loads, strict=True)
             ],
             ["policy"],
-            title="What jobs come to in the mean",
+            title="Means over jobs",
             note=note,
         )
 
@@ -347,7 +347,7 @@ class ScenarioRun(Run):
         )
 
     def sections(self) -> Sequence[Section]:
-        """Shows the jobs' results, the run, its machine, and what the model leaves out."""
+        """Shows the jobs' results, the run, its machine, and the limits of the model."""
         from linkwright.plots import jobs as charts
         from linkwright.runs.machine import machine_section
 

@@ -233,14 +233,14 @@ class Worth(OverSeeds, Run):
         return [*sheets.came_to(self), better, *sheets.held(self), *heat, *bills]
 
     def sections(self) -> Sequence[Section]:
-        """Returns the answer's tables and charts, then the first seed's, and what is left out."""
+        """Returns the answer's tables and charts, then the first seed's, and the model's limits."""
         from linkwright.plots import over_seeds as charts
         from linkwright.plots.jobs import heats, occupancies
         from linkwright.runs.machine import machine_section
 
         every = [it.name for it in MEASURES if it.less_is_better is not None]
         worth = [replace(sheets.better_by(self, [name]), note="") for name in every]
-        gained = {"What each variant is worth, with its interval": charts.gains(self)}
+        gained = {"Gain of each variant, with its interval": charts.gains(self)}
         spread = {
             "Distribution of job times": charts.distribution(self, "job_times", "Job times", "end"),
             "Distribution of waiting": charts.distribution(self, "waits", "Waiting", "start"),
@@ -269,7 +269,7 @@ class Worth(OverSeeds, Run):
                 sheets=[of_seed],
                 charts=gained if self.gains else {},
             ),
-            Section("What each comes to", sheets=sheets.came_to(self)),
+            Section("Results of each", sheets=sheets.came_to(self)),
             Section("Job times and waiting", charts=spread),
             Section("GPUs held per server", sheets=held, charts=of_servers),
             Section("How hot the package became", sheets=heat, charts=maps_of(warm)),

@@ -36,15 +36,15 @@ def came_to(worth: Worth) -> list[Sheet]:
     parts = _means(
         worth,
         PARTS,
-        title=f"What each comes to: means over {count}",
+        title=f"Means over {count}",
         note=f"{PARTS_NOTE} {worth.energy_note}".strip(),
     )
     rest = _means(
         worth,
         [it.name for it in MEASURES if it.name not in PARTS],
-        title="The slowest jobs, and what was used",
-        note="GPUs: given out until the last job ended; links: what copies from hosts and "
-        "all-reduces carried of what they could have.",
+        title="The slowest jobs and the use of GPUs and links",
+        note="GPUs: the share given to jobs until the last one ended; links: the share of their "
+        "capacity that copies from hosts and all-reduces used.",
     )
     return [parts, rest]
 

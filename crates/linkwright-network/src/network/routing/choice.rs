@@ -99,7 +99,7 @@ pub enum RoutingError {
     Table(#[from] FabricError),
     /// One that could not be made, and has told why elsewhere.
     Unmade {
-        /// The routing.
+        /// Names the routing.
         routing: &'static str,
     },
     /// Ways longer than there are virtual channels.

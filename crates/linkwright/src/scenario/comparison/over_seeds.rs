@@ -132,7 +132,7 @@ impl OverSeeds {
         match gain {
             GainOf::Variant(variant) => &self.variants[variant].0,
             GainOf::Sum => "the sum of these",
-            GainOf::LeftOver => "left over: what choices do to one another",
+            GainOf::LeftOver => "left over: effects of choices on one another",
         }
     }
 

@@ -602,7 +602,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, 'r, T> {
         scheduler: &mut impl Scheduler<Event<RuntimeEvent<T::Event>>>,
     ) -> Result<(), SimulationError> {
         let of = &self.jobs[job];
-        let written = of.own().expect("what runs no workload is written down by itself");
+        let written = of.own().expect("a job without a workload is written down by itself");
         let (left, iterations) = self.begin(job, scheduler.now());
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let gpus: Vec<u32> = match &written.gpus {

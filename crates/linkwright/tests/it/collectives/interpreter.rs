@@ -108,7 +108,7 @@ pub fn play(
         }
     }
     if let Some(((from, to, ..), _)) = wires.iter().find(|(_, wire)| !wire.is_empty()) {
-        return Err(format!("what rank {from} sends to rank {to} is never received"));
+        return Err(format!("rank {to} never receives all that rank {from} sends"));
     }
     for (rank, memory) in memory.iter().enumerate() {
         for shard in 0..schedule.collective.output_shards(ranks, rank) {

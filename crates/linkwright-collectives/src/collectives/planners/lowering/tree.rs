@@ -269,7 +269,7 @@ impl Lowering<'_> {
                     (place, rest, Some(received))
                 }
             };
-            debug_assert!(rank == root || after.is_some(), "what is sent on was received");
+            debug_assert!(rank == root || after.is_some(), "only received pieces are sent on");
             for child in onward {
                 let ends = [rank, *child].map(|vertex| self.rank(vertex));
                 self.builder.send(ends[0], channel, ends[1], from, count, after.as_slice());

@@ -197,7 +197,7 @@ impl MpiAlgorithm {
     fn source(self, call: &CollectiveCall) -> (Source, Bytes) {
         let CollectiveCall { kind, ranks, root, size, .. } = *call;
         let source = Source::new(kind, self, ranks, root);
-        (source.expect("a call names places of its communicator, and what performs it"), size)
+        (source.expect("a call names places of its communicator and an algorithm"), size)
     }
 
     /// Returns the steps of one rank in a collective that the algorithm performs.

@@ -1,11 +1,9 @@
 //! Leads from a job's GPUs and a collective to a schedule.
 //!
-//! [`plan`] asks a [`Planner`]. This takes the links that the job was given ([`link_graph`]),
-//! chooses trees, rings or paths, and lowers them. The reported rate is the share of the links'
+//! [`plan`] asks a [`Planner`]. This takes the links that the job was given
+//! ([`link_graph`](super::link_graph)), chooses trees, rings or paths, and lowers them. The reported rate is the share of the links'
 //! peak that the schedule reaches in the limit of long data. No schedule of its kind could pass
 //! [`Plan::optimum`].
-//!
-//! [`link_graph`]: crate::collectives::planners::link_graph
 
 mod all_to_all;
 mod auto;

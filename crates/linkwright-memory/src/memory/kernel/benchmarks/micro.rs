@@ -25,7 +25,7 @@ pub(super) const STREAM: Fact = Fact {
 };
 
 pub(super) const MESSAGE: Fact = Fact {
-    what: "a flag that is spun on, and what was written before it",
+    what: "a flag that is spun on, and the data written before it",
     size: "elements",
     multiple: LANES as u64,
     small: 1024,

@@ -72,15 +72,15 @@ pub(super) fn reconstruct(
             fabric.bandwidth
         )),
         (None, None, Some(doubt)) => fabric.warnings.push(format!(
-            "The NVLink generation is not given; {}, {} a link, is taken from at most \
-             {most_of_pair} links of a pair and {most_of_gpu} of a GPU, which {doubt}. Paste the \
+            "The NVLink generation is not given. It is assumed to be {}, {} a link: a pair has at most \
+             {most_of_pair} links and a GPU {most_of_gpu}, which {doubt}. Paste the \
              output of `nvidia-smi -L` before the matrix, or give the option `nvlink`.",
             kind.name(),
             fabric.bandwidth
         )),
         (None, None, None) => fabric.assumptions.push(format!(
-            "The NVLink generation is not given; {} is taken from at most {most_of_pair} links \
-             of a pair and {most_of_gpu} of a GPU (option `nvlink`).",
+            "The NVLink generation is not given. It is assumed to be {}: a pair has at most \
+             {most_of_pair} links and a GPU {most_of_gpu} (option `nvlink`).",
             kind.name()
         )),
     }

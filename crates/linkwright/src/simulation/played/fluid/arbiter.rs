@@ -107,6 +107,6 @@ mod tests {
         assert_eq!(at(large, 1000), (vec![1, 2, 0, 3], None));
         assert_eq!(at(qos, 500), (vec![0, 3, 2, 1], Some(Picoseconds(600))));
         assert_eq!(at(qos, 600), (vec![1, 0, 3, 2], Some(Picoseconds(700))));
-        assert_eq!(at(qos, 700), (vec![2, 1, 0, 3], None), "what is due first goes first");
+        assert_eq!(at(qos, 700), (vec![2, 1, 0, 3], None), "the first deadline goes first");
     }
 }
