@@ -222,7 +222,7 @@ def did_you_mean(given: str, names: Sequence[str], *, most: int = 1) -> str:
 
     # Names that go on where the given one ends are meant, however much longer they are.
     longer = [name for name in names if name.startswith(f"{given}-")]
-    found = longer or get_close_matches(given, names, n=most, cutoff=0.5)
+    found = longer or get_close_matches(given, names, n=most, cutoff=0.62)
     close = " or ".join(f"`{name}`" for name in found)
     return f"did you mean {close}? " if close else ""
 

@@ -212,6 +212,6 @@ def way_of(communication: str) -> tuple[Any, str | None]:
         advice = f"did you mean `{meant}`? " if meant else did_you_mean(communication, known)
         raise SimulationError(
             f"there is no way to communicate `{communication}`",
-            f"{advice}there are {', '.join(known)}",
+            f"{advice}use one of {', '.join(known)}",
         )
     return way, None if planner in ("", LIBRARY) else planner

@@ -116,7 +116,7 @@ def test_what_is_typed_wrongly_ends_with_code_two(words: list[str], command: Any
         (["--gpus", "2", "--busy", "0-99999999999"], "is no GPU id"),
         (
             ["--bandwidth-model", "foo"],
-            "there is no bandwidth model `foo`; there are: sound, published",
+            "there is no bandwidth model `foo`; use one of sound, published",
         ),
     ],
 )

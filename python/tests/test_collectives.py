@@ -169,7 +169,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(DGX1, [0], "all-reduce"), "at least two GPUs"),
     (
         lambda: plan(DGX1, [0, 1], "reduce-all"),  # type: ignore[arg-type]
-        "no collective `reduce-all`; did you mean `reduce`? there are broadcast",
+        "no collective `reduce-all`; did you mean `reduce`? use one of broadcast",
     ),
     (lambda: plan(DGX1, [0, 1], "all-reduce", algorithm="x"), "no algorithm `x`; there are"),  # type: ignore[arg-type]
     (lambda: plan(DGX1, [0, 1], "all-reduce", links="x"), "no choice of links `x`"),  # type: ignore[arg-type]
@@ -182,7 +182,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: FOUR.time(10), "10 B do not divide into the 4 shards"),
     (lambda: FOUR.time(1 << 20, chunk=0), "the chunk is 0"),
     (lambda: FOUR.time(1 << 40, chunk=1), "use larger chunks"),
-    (lambda: FOUR.time(1 << 20, protocol="ll"), "no protocol `ll`; there are LL, LL128, Simple"),  # type: ignore[arg-type]
+    (lambda: FOUR.time(1 << 20, protocol="ll"), "no protocol `ll`; use one of LL, LL128, Simple"),  # type: ignore[arg-type]
     (lambda: FOUR.time(1 << 20, system=System("kepler-pair")), "runs on GPU 2"),
     (lambda: FOUR.execute([np.zeros(1)] * 4, "mean"), "no reduction `mean`"),  # type: ignore[arg-type]
     (lambda: FOUR.to_msccl_xml(step_limit=-1), "step_limit is -1"),
@@ -326,7 +326,7 @@ def test_servers_make_a_cluster_that_is_planned_over_the_network() -> None:
     assert plan(pair, [0, 1, 8, 9], "all-reduce").links == "network"
     for arguments, said in [
         ((0, "100 Gb/s"), "servers is 0; give 1 to"),
-        ((2, "fast"), "no network `fast`; there are fat-tree, .* such as `100 Gb/s`"),
+        ((2, "fast"), "no network `fast`; use one of fat-tree, .* such as `100 Gb/s`"),
         ((2, "0 Gb/s"), "has a bandwidth of 0; give a bandwidth above 0"),
         ((2, {"kind": "single-switch", "links": "token-ring"}), "token-ring"),
     ]:

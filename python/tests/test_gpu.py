@@ -252,7 +252,7 @@ def test_litmus_tests_tell_memory_systems_apart() -> None:
     # A seed's start comes again.
     (again,) = gpu_litmus(incoherent, "spinning", seeds=1, first_seed=1, warm=True)
     assert again == found[0] | {"count": 1}
-    with pytest.raises(SimulationError, match="there is no litmus test `none`; there are message-"):
+    with pytest.raises(SimulationError, match="there is no litmus test `none`; use one of message-"):
         gpu_litmus(incoherent, "none")  # type: ignore[arg-type]
     with pytest.raises(SimulationError, match="seeds is 0; give 1 to 4294967296"):
         gpu_litmus(incoherent, "spinning", seeds=0)
@@ -324,7 +324,7 @@ def test_one_s_own_kernel_is_the_same_built_and_read() -> None:
 def test_a_kernel_that_cannot_be_is_refused_where_it_is_built() -> None:
     kernel = GpuKernel("small")
     kernel.buffer("a", 64)
-    with pytest.raises(SimulationError, match="there is no buffer `b`; there are a"):
+    with pytest.raises(SimulationError, match="there is no buffer `b`; use a"):
         kernel.load(0, "b")
     with pytest.raises(SimulationError, match="4 bytes from byte 64 on do not fit in `a`"):
         kernel.load(0, "a")
@@ -358,7 +358,7 @@ def test_a_trace_of_one_s_own_runs_from_the_shell(tmp_path: Path) -> None:
     file.write_text("buffer a 256 in\n0 loads a 4\n")
     result = linkwright("gpu", "run", str(file))
     assert result.exit_code == 2
-    assert f"{file}:2:3: no operation: `loads`; did you mean `load`?" in result.stderr
+    assert f"{file}:2:3: unknown operation: `loads`; did you mean `load`?" in result.stderr
     result = linkwright("gpu", "run", str(file), "--size", "64")
     assert result.exit_code == 2
 
@@ -414,7 +414,7 @@ def test_what_loads_bring_is_expected_and_stored_from_python() -> None:
     assert (run.correct, run.checked) == (False, "answer")
     assert run.mismatch == "`x` of wavefront 0.0 on GPU 0 read 0, not 3, in word 0 of work-item 0"
     assert GpuSystem(gpus=1).play(kernel, data=False).checked is None
-    with pytest.raises(SimulationError, match="no earlier load keeps words as `y`; there are x"):
+    with pytest.raises(SimulationError, match="no earlier load keeps words as `y`; use x"):
         kernel.expect_loaded("y", 3)
     with pytest.raises(
         SimulationError, match="no earlier load keeps words as `x`; load words `as`"
@@ -476,7 +476,7 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
         ("run relu --gpus 33", "33 is not from 1 to 32"),
         ("run relu --memory tsm", "`tsm`; did you mean `tsm-wb-nc-rc` or `tsm-wt-nc-rc` or"),
         ("run relu --size -1", "a size of -1 is too small for relu; use a multiple of 64 up to"),
-        ("run relu --gpu r9", "there is no GPU model `r9`; there are r9-nano"),
+        ("run relu --gpu r9", "there is no GPU model `r9`; use r9-nano"),
         (
             "run relu --set shared_bandwidth=64",
             "shared_bandwidth changes nothing under rdma; leave",
@@ -528,7 +528,7 @@ def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
         GpuModel.from_text(text.replace("mshrs = 64", "mshrs = 4097"))
     with pytest.raises(ValueError, match="0 is not from 1 to 65536"):
         GpuModel.from_text(text.replace("depth = 256", "depth = 0"))
-    with pytest.raises(ValueError, match='unknown name: `"often"`; there are never, seq'):
+    with pytest.raises(ValueError, match='unknown name: `"often"`; use one of never, seq'):
         GpuModel.from_text(text.replace('merging = "sequential"', 'merging = "often"'))
     with pytest.raises(MachineError, match=r"`t4` has no section \[hierarchy\]"):
         GpuSystem("t4")
@@ -542,7 +542,7 @@ def _wired(text: str) -> GpuModel:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ('shape = "star"\nlink = 70', 'unknown name: `"star"`; there are switch, crossbar'),
+        ('shape = "star"\nlink = 70', 'unknown name: `"star"`; use one of switch, crossbar'),
         ('shape = "ring"\nlink = 0', "0 is not from 1 to 1000000"),
         ('shape = "ring"', "no key `link`: `[hierarchy.wiring]`; add `link`"),
         ('shape = "ring"\nlink = 7\nbandwidth = "0 GB/s"', "give a value above 0"),

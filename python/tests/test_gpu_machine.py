@@ -103,7 +103,7 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
     [
         (
             "gpu run mt --machine dgx1-v100",
-            "the file of `v100-sxm2-16gb` has no [hierarchy]; give a preset that has a [hierarchy]",
+            "the file of `v100-sxm2-16gb` has no [hierarchy]; give --gpu a preset with a [hierarchy]",
         ),
         (
             "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,9",
@@ -134,7 +134,7 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
         ),
         (
             "gpu run mt --machine dgx1-v100 --gpu r9-nano --without node1/GPU0",
-            "there is no server `node1`; there is node0",
+            "there is no server `node1`; use node0",
         ),
         (
             "gpu run mt --machine dgx1-v100 --gpu r9-nano --memory tsm-wt-c-rc",

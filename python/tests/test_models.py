@@ -254,7 +254,7 @@ def test_the_busiest_gpu_decides_where_experts_are_wanted_unevenly() -> None:
     assert bound["activations"] <= even["activations"]
     for wrong, told in (
         ({"imbalance": "zipf:x"}, "from 0 to 10"),
-        ({"imbalance": "normal"}, "there are uniform, zipf:S"),
+        ({"imbalance": "normal"}, "use one of uniform, zipf:S"),
         ({"capacity_factor": -1.0}, "above 0"),
     ):
         with pytest.raises(SimulationError, match=told):

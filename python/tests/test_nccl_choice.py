@@ -105,8 +105,8 @@ def test_without_peers_all_goes_over_the_host_but_what_switches_reduce() -> None
 
 def test_what_a_machine_cannot_have_says_what_would_work() -> None:
     for machine, options, words in [
-        ("dgx1-v100", ["--env", "NCCL_ALGO=nvls"], "there is ring, tree"),
-        ("4x-l40s-pcie", ["--env", "NCCL_PROTO=LL128"], "there is LL, Simple"),
+        ("dgx1-v100", ["--env", "NCCL_ALGO=nvls"], "use one of ring, tree"),
+        ("4x-l40s-pcie", ["--env", "NCCL_PROTO=LL128"], "use one of LL, Simple"),
         (
             "hgx-h100",
             ["--env", "NCCL_ALGO=nvls", "--env", "NCCL_NVLS_ENABLE=0"],

@@ -202,7 +202,7 @@ def test_a_wiring_s_runs_are_those_of_today_and_shorter_ways_are_worth_more(
     assert all(rows[name, "8"] < rows[name, "32"] for name, bandwidth in rows if bandwidth == "8")
     # Without runs over a wiring nothing is said of any.
     assert wirings(Measured([run for run in runs if run[0].part != "wirings"])) is None
-    with pytest.raises(ValueError, match="there is no switch 'star'; there are evictions, tr"):
+    with pytest.raises(ValueError, match="there is no switch 'star'; use one of evictions, tr"):
         model_with("locks star")
 
 

@@ -93,7 +93,7 @@ def test_the_baseline_is_as_fast_as_itself() -> None:
 
 
 def test_what_is_not_there_is_named() -> None:
-    with pytest.raises(SimulationError, match=r"no run of policy `best`; there are: baseline, "):
+    with pytest.raises(SimulationError, match=r"no run of policy `best`; use one of baseline, "):
         speedups(results_of(), "best")
     empty = play_jobs(System("dgx1-v100"), [], "greedy")
     with pytest.raises(SimulationError, match="has no jobs"):

@@ -179,7 +179,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({}, "name a server, such as `dgx1-v100`, or a network"),
     ({"server": "dgx1-v10"}, "dgx1-v100"),
     ({"server": "dgx1-v100", "servers": 0}, "servers is 0"),
-    ({"server": DGX1, "network": "fast"}, "no network `fast`; there are fat-tree"),
+    ({"server": DGX1, "network": "fast"}, "no network `fast`; use one of fat-tree"),
     ({"servers": 4}, "name a server"),
     ({"servers": 4, "network": "torus"}, "name a server, such as `dgx1-v100`, or give the"),
     ({"server": [], "network": "torus"}, "list some"),

@@ -125,7 +125,16 @@ pub fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 #[must_use]
 pub fn instead_of(name: &str, known: &[&str]) -> String {
     let meant = closest(name, known).map_or(String::new(), |it| format!("did you mean `{it}`? "));
-    format!("{meant}there are {}", known.join(", "))
+    format!("{meant}{}", one_of(known))
+}
+
+/// Tells the user to take one of these names.
+#[must_use]
+pub fn one_of(known: &[&str]) -> String {
+    match known {
+        [single] => format!("use {single}"),
+        several => format!("use one of {}", several.join(", ")),
+    }
 }
 
 /// Counts the letters to insert, remove or replace (Levenshtein's distance).
@@ -167,7 +176,9 @@ pub struct InputError {
 impl Diagnose for InputError {
     fn diagnosis(&self) -> Diagnosis {
         let Self { file, position, problem, value, remedy } = self;
-        let problem = format!("{problem}{}", behind_problem(value));
+        // A problem that ends with the value's name has said it.
+        let said = problem.ends_with(&format!("`{}`", value.trim_matches('"')));
+        let problem = format!("{problem}{}", behind_problem(if said { "" } else { value }));
         Diagnosis::of(problem).within(format_args!("{file}:{position}")).remedy(remedy)
     }
 }
@@ -224,6 +235,9 @@ mod tests {
         let position = Position { line: 3, column: 7 };
         let error = InputError::at("a.csv", position, "not a number", "x\ny", "write 3");
         assert_eq!(error.to_string(), "a.csv:3:7: not a number: `x…`; write 3");
+        let error =
+            InputError::at("a.toml", position, "there is no file `b`", "\"b\"", "write one");
+        assert_eq!(error.to_string(), "a.toml:3:7: there is no file `b`; write one");
     }
 
     #[test]
@@ -261,9 +275,9 @@ mod tests {
     #[test]
     fn a_wrong_name_is_told_the_right_ones() {
         let known = ["static", "adaptive"];
-        let meant = "did you mean `adaptive`? there are static, adaptive";
+        let meant = "did you mean `adaptive`? use one of static, adaptive";
         assert_eq!(instead_of("adaptve", &known), meant);
-        assert_eq!(instead_of("x", &known), "there are static, adaptive");
+        assert_eq!(instead_of("x", &known), "use one of static, adaptive");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn named_mapping(name: &str) -> PyResult<Mapping> {
         let known = MappingRule::names().join(", ");
         errors::range(
             Diagnosis::of(format!("there is no mapping `{name}`"))
-                .remedy(format!("there are {known}, and a list of GPUs")),
+                .remedy(format!("use one of {known}, or a list of GPUs")),
         )
     })
 }

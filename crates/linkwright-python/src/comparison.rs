@@ -139,7 +139,7 @@ pub fn policy_speedups(
     let names: Vec<&str> = results.iter().map(|result| result.policy()).collect();
     let Some(at) = names.iter().position(|name| *name == reference) else {
         let problem = Diagnosis::of(format!("there is no run of policy `{reference}`"));
-        return Err(errors::range(problem.remedy(format!("there are: {}", names.join(", ")))));
+        return Err(errors::range(problem.remedy(format!("use one of {}", names.join(", ")))));
     };
     let summaries = results.iter().map(|it| it.summed_up()).collect::<PyResult<Vec<_>>>()?;
     let found = names.iter().zip(summary::speedups(&summaries, &summaries[at]));

@@ -453,7 +453,7 @@ impl Arguments {
                 let known = kinds.join(", ");
                 return Err(errors::machine(
                     Diagnosis::of(format!("there is no network `{name}`")).remedy(format!(
-                        "there are {known}, and one switch by the speed of its links, such as `100 \
+                        "use one of {known}, or one switch by the speed of its links, such as `100 \
                      Gb/s`; `read_system` reads files"
                     )),
                 ));

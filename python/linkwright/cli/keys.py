@@ -174,7 +174,7 @@ def named(name: str, said: str, names: Sequence[str], default: str = "") -> Key:
     def read(given: str) -> str:
         if given not in names:
             near = did_you_mean(given, names)
-            raise typer.BadParameter(f"there is no `{given}`; {near}there are {', '.join(names)}.")
+            raise typer.BadParameter(f"there is no `{given}`; {near}use one of {', '.join(names)}.")
         return given
 
     return Key(name, "NAME", said, read, default, names)

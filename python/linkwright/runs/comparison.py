@@ -206,7 +206,7 @@ def compare(
         raise SimulationError("`equal` is of machines", "name machines, or leave it out")
     if chosen not in scenario.variants:
         names = ", ".join(scenario.variants)
-        raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
+        raise SimulationError(f"there is no variant `{chosen}`", f"use one of {names}")
     if len(scenario.variants) < 2 and not is_mix:
         raise SimulationError(
             f"`{loaded.path.name}` has nothing to compare",

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{Diagnose, Diagnosis, instead_of, shown};
+use super::{Diagnose, Diagnosis, instead_of, one_of, shown};
 
 /// Stands for a value that files, the command line and Python know by a name.
 ///
@@ -35,7 +35,7 @@ pub trait Named: Copy + PartialEq + 'static {
     fn unknown(name: &str) -> UnknownName {
         let known = Self::names();
         let instead = match Self::meant(name) {
-            Some(meant) => format!("did you mean `{meant}`? there are {}", known.join(", ")),
+            Some(meant) => format!("did you mean `{meant}`? {}", one_of(&known)),
             None => instead_of(name, &known),
         };
         UnknownName { what: Self::WHAT, name: shown(name), instead }

@@ -129,12 +129,12 @@ mod tests {
             ),
             (
                 "wheels = 4\ncolour = \"gren\"",
-                "2:10: unknown name: `\"gren\"`; did you mean `green`? there are red, green"
+                "2:10: unknown name: `\"gren\"`; did you mean `green`? use one of red, green"
                     .to_owned(),
             ),
             (
                 "wheels = 4\nseat = 1",
-                "2:1: unknown key: `seat`; did you mean `seats`? there are wheels, colour, seats, \
+                "2:1: unknown key: `seat`; did you mean `seats`? use one of wheels, colour, seats, \
                  new, speed, size"
                     .to_owned(),
             ),

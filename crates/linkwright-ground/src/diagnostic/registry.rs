@@ -165,6 +165,6 @@ mod tests {
         assert_eq!(error, "there is no rule `own:Other`; write it");
         assert!(found.get("lst").err().unwrap().to_string().contains("did you mean"));
         let error = more.get("lst").err().unwrap().to_string();
-        assert_eq!(error, "there is no rule `lst`; did you mean `last`? there are first, last");
+        assert_eq!(error, "there is no rule `lst`; did you mean `last`? use one of first, last");
     }
 }

@@ -197,7 +197,7 @@ mod tests {
         );
         assert_eq!(
             product(&[]).put_remote(&["d".to_owned()]).unwrap_err().to_string(),
-            "there is no buffer `d`; there are a, b, c"
+            "there is no buffer `d`; use one of a, b, c"
         );
     }
 }

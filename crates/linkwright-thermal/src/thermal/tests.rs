@@ -389,7 +389,7 @@ fn what_no_package_has_is_refused_with_its_place() {
         (whole(&chips), "two layers have one name: `\"chips\"`; give each its own"),
         (
             whole(&block("b", "chip", [0.0, 0.0, 4.0, 4.0, 1.0], "")),
-            "unknown layer: `\"chip\"`; did you mean `chips`? there are chips",
+            "unknown layer: `\"chip\"`; did you mean `chips`? use chips",
         ),
         (
             whole(&block("b", "chips", [0.0, 0.0, 4.0, 4.0, -1.0], "")),

@@ -200,7 +200,7 @@ fn of_table(system: &Fields<'_>) -> Result<Option<ServerEntry>, InputError> {
             let count = count(system, "servers")?;
             let known = |name: &str| {
                 let names = system.source.registries.servers.names();
-                let meant = instead_of(name, &names).replace("there are", "the presets are");
+                let meant = instead_of(name, &names);
                 names
                     .contains(&name)
                     .then_some(())

@@ -574,7 +574,10 @@ mod tests {
             (row("a,0 s,gmm,1,,"), "4:14: the row is too short: `a,0 s,gmm,1,,`; give each"),
             (row("a,0 s,gmm,1,,,,x"), "4:16: the row is too long: `x`; the header has 7"),
             (row("a,0 s,gmm,,,,"), "4:11: a field is empty: `a,0 s,gmm,,,,`; every job has its `g"),
-            (row("é, 0 s,\"vgg\",1,,,"), "4:8: unknown workload: `vgg`; there are alexnet, vgg-16"),
+            (
+                row("é, 0 s,\"vgg\",1,,,"),
+                "4:8: unknown workload: `vgg`; use one of alexnet, vgg-16",
+            ),
             (row("\"a,\"\"b\", 0 s ,gmm,0,,,"), "4:19: not a count: `0`; write a whole number"),
             (row("a,5 m,gmm,1,,,"), "4:3: not a time: `5 m`; write a time such as `12.5 s`"),
             (row("a,200000000000.000000000000000,gmm,1,,,"), "4:3: not a time: `2000"),

@@ -218,7 +218,7 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             on("", "preset = \"r9-nano\", memory = \"rmda\""),
-            "s.toml:6:45: there is no memory system `rmda`: `\"rmda\"`; there are rdma, tsm-wb-nc-rc, tsm-wt-nc-rc, tsm-wt-c-rc, tsm-wt-c-sc, tsm-wt-c-rc-printed, tsm-wt-c-sc-printed, hmg, mesi, g-tsc, zero-copy, unified",
+            "s.toml:6:45: there is no memory system `rmda`; use one of rdma, tsm-wb-nc-rc, tsm-wt-nc-rc, tsm-wt-c-rc, tsm-wt-c-sc, tsm-wt-c-rc-printed, tsm-wt-c-sc-printed, hmg, mesi, g-tsc, zero-copy, unified",
         ),
         (
             on("", "preset = \"r9-nano\", remote = [\"input\"]"),
@@ -227,7 +227,7 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             on("", "preset = \"r9-nano\", distribution = \"first\", remote = [\"inptu\"]"),
-            "s.toml:3:10: there is no buffer `inptu`: `fir`; did you mean `input`? there are input, output, taps, history",
+            "s.toml:3:10: there is no buffer `inptu`: `fir`; did you mean `input`? use one of input, output, taps, history",
         ),
         (
             on("", "preset = \"r9-nano\", read_lease = 0"),
@@ -240,7 +240,7 @@ fn what_no_kernel_can_be_is_refused_where_it_stands() {
         ),
         (
             refused("system.server = \"dgx1-v100\"\n[[job]]\nkernel = \"fri\"\nranks = 2\n"),
-            "s.toml:3:10: unknown benchmark: `\"fri\"`; there are aes, atax, bfs, bicg",
+            "s.toml:3:10: unknown benchmark: `\"fri\"`; use one of aes, atax, bfs, bicg",
         ),
         (
             refused("system.server = \"dgx1-v100\"\n[[job]]\nkernel = \"fir\"\n"),

@@ -133,7 +133,7 @@ def model_with(switches: str) -> GpuModel:
     there = (*SWITCHES, *SHAPES, "narrow")
     unknown = [each for each in on if each not in there]
     if unknown:
-        msg = f"there is no switch {unknown[0]!r}; there are {', '.join(there)}"
+        msg = f"there is no switch {unknown[0]!r}; use one of {', '.join(there)}"
         raise ValueError(msg)
     if "evictions" not in on:
         text = _switched(text, "evicts_first = true", "evicts_first = false")

@@ -247,7 +247,7 @@ impl LogRuns {
             // NCCL spoke, and said nothing that is read: the file is one of its logs all the same.
             return Ok(vec![LoggedRun { tests: None, debug: DebugLog::default() }]);
         }
-        let unknown = || source.error(1, "a file of no known format", "", REMEDY);
+        let unknown = || source.error(1, "unknown format of a file", "", REMEDY);
         let known = self.refusal.filter(|error| !error.problem.starts_with("nothing that"));
         Err(known.unwrap_or_else(unknown))
     }

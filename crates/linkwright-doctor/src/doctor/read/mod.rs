@@ -93,7 +93,7 @@ pub fn read_file(name: &str, from: impl BufRead, into: &mut Evidence) -> Result<
             if !whole::looks_like_machine(&text) {
                 let (line, text) = first.unwrap_or((1, String::new()));
                 let problem =
-                    if text.is_empty() { "the file is empty" } else { "a file of no known format" };
+                    if text.is_empty() { "the file is empty" } else { "unknown format of a file" };
                 return Err(source.error(line, problem, &text, REMEDY));
             }
             whole::read(Told::Machine, &text, &mut source, into)?

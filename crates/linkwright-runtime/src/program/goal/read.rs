@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
     ) -> Result<Token<'a>, InputError> {
         let Kind::Word(word @ ("calc" | "send" | "recv")) = start.kind else {
             let remedy = "write `calc`, `send` or `recv`";
-            return Err(start.fault(self.file, "no operation", remedy));
+            return Err(start.fault(self.file, "unknown operation", remedy));
         };
         let token = self.next()?;
         let amount: u64 = self.number(token, "an amount")?;

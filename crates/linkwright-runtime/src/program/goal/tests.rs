@@ -100,7 +100,7 @@ fn faults_have_places() {
             "l1 calc 1",
             "p:3:4: nothing that goes behind a label: `calc`; write `:` and an operation, `requires` or `irequires`",
         ),
-        ("l1: l1", "p:3:5: no operation: `l1`; write `calc`, `send` or `recv`"),
+        ("l1: l1", "p:3:5: unknown operation: `l1`; write `calc`, `send` or `recv`"),
         (
             "calc 1; calc 2",
             "p:3:7: a character that GOAL does not have: `;`; remove it, or comment it out",

@@ -217,8 +217,8 @@ impl System {
             what: "server",
             name: shown(name),
             instead: match self.servers() {
-                1 => "there is node0".to_owned(),
-                servers => format!("there are node0 to node{}", servers - 1),
+                1 => "use node0".to_owned(),
+                servers => format!("use one of node0 to node{}", servers - 1),
             },
         })
     }
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_part_that_is_not_there_is_refused_with_those_that_are() {
-        let all = "there are GPU0, GPU1, GPU2, GPU3, GPU4, GPU5, GPU6, GPU7, CPU0, CPU1, PCIE0, \
+        let all = "use one of GPU0, GPU1, GPU2, GPU3, GPU4, GPU5, GPU6, GPU7, CPU0, CPU1, PCIE0, \
                    PCIE1, PCIE2, PCIE3, mlx5_0, mlx5_1, mlx5_2, mlx5_3";
         let meant = |it: &str| format!("did you mean `{it}`? {all}");
         assert_eq!(
@@ -322,7 +322,7 @@ mod tests {
         );
         assert_eq!(
             refused(&pair(), "node2/GPU0"),
-            "there is no server `node2`; there are node0 to node1"
+            "there is no server `node2`; use one of node0 to node1"
         );
         let nodes = System::of_nodes(
             single_switch(4, LinkRate { bandwidth: Bandwidth(1), latency: Picoseconds(1) })

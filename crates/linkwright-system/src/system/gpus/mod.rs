@@ -32,7 +32,7 @@ pub use model::{
 pub use reader::{read, write};
 pub use wiring::{PackageWiring, WiringShape};
 
-use crate::diagnostic::{InputError, Registered, Registry, closest, instead_of};
+use crate::diagnostic::{InputError, Registered, Registry, closest, instead_of, one_of};
 use crate::system::kinds::LinkKind;
 
 /// Holds the file of a model, which is read when it is first asked for.
@@ -220,10 +220,8 @@ pub fn find(name: &str) -> Result<&'static GpuModel, GpuError> {
     found.map(|(_, model)| *model).ok_or_else(|| {
         let known: Vec<&str> = all().map(|model| model.name.as_str()).collect();
         let meant = closest(&name.to_ascii_lowercase(), &known);
-        let instead = meant.map_or_else(
-            || format!("there are {}", known.join(", ")),
-            |meant| format!("did you mean `{meant}`?"),
-        );
+        let instead =
+            meant.map_or_else(|| one_of(&known), |meant| format!("did you mean `{meant}`?"));
         GpuError::Unknown { name: name.to_owned(), instead }
     })
 }

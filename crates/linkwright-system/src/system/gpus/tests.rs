@@ -215,7 +215,7 @@ fn a_name_of_no_model_is_refused_with_the_nearest() {
     let expected = "there is no GPU model `V100-SXM2-15GB`; did you mean `v100-sxm2-16gb`?";
     assert_eq!(error, expected);
     let error = find("abacus").unwrap_err().to_string();
-    assert!(error.starts_with("there is no GPU model `abacus`; there are k40c, k20c,"), "{error}");
+    assert!(error.starts_with("there is no GPU model `abacus`; use one of k40c, k20c,"), "{error}");
     // Of a family, but of another memory than any that is known.
     for name in ["A100-SXM-64GB", "NVIDIA H100 64GB", "Tesla V100-SXM2-32GB-LS", ""] {
         assert!(find(name).is_err(), "{name}");
@@ -238,7 +238,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_place() {
         ("\"nvlink2\"", "\"infiniband\"", "46:8", "which join GPUs"),
         ("10de:1db1", "1db1", "5:", "lspci -nn"),
         ("\"hbm2\"", "\"hbm9\"", "29:8", "hbm2e"),
-        ("vendor = \"nvidia\"", "vendor = \"ati\"", "4:10", "there are nvidia, amd"),
+        ("vendor = \"nvidia\"", "vendor = \"ati\"", "4:10", "use one of nvidia, amd"),
         ("[\"V100\"]", "[\" \"]", "3:9", "empty"),
         ("clock = 1530", "clock = 15", "14:9", "from 100 to 10000"),
     ] {

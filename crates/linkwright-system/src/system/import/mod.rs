@@ -95,7 +95,7 @@ pub fn detect(
 /// `format` is taken from the look of the text.
 ///
 /// # Errors
-/// A text that looks like no format, and whatever the format's reader refuses.
+/// A text in an unknown format, and whatever the format's reader refuses.
 pub fn import(
     file: &str,
     text: &str,
@@ -124,7 +124,7 @@ pub fn import_of(
         if let Some(stranger) = stranger.or_else(|| fabric::strangers::of_tools(file, text)) {
             return stranger;
         }
-        let problem = "the text looks like no format that describes a machine";
+        let problem = "unknown format of a machine";
         let known = formats.names().join(", ");
         let remedy = format!("give one of these, and its name if need be: {known}");
         InputError::at(file, start, problem, text.trim_start(), remedy)

@@ -182,7 +182,7 @@ fn a_discipline_that_a_link_cannot_have_is_refused_where_it_stands() {
     }
     let error = one("nvlink2", ["A", "B"], "pip");
     assert!(
-        error.starts_with("m.toml:13:14: ") && error.contains("there are pipe, packets"),
+        error.starts_with("m.toml:13:14: ") && error.contains("use one of pipe, packets"),
         "{error}"
     );
     let planes = ["S", "T"].map(|switch| joins("nvlink4", ["A", switch], "packets"));

@@ -43,7 +43,7 @@ impl ModelLayout {
                 let meant = ELSEWHERE.iter().find(|(other, _)| *other == name);
                 let meant = meant.map(|(_, meant)| format!("did you mean `{meant}`? "));
                 let remedy = match meant {
-                    Some(meant) => format!("{meant}there are {}", NAMES.join(", ")),
+                    Some(meant) => format!("{meant}use one of {}", NAMES.join(", ")),
                     None => instead_of(name, &NAMES),
                 };
                 return Err(refuse(problem, remedy));

@@ -102,7 +102,7 @@ fn what_is_wrong_is_told_by_its_field() {
         (
             "\"llama\"",
             "\"bert\"",
-            "`model_type`: another family: `\"bert\"`; take one that is read; there are llama, ",
+            "`model_type`: another family: `\"bert\"`; take one that is read; use one of llama, ",
         ),
         ("\"vocab_size\": 1000,", "", "there is no `vocab_size`; add it"),
         (

@@ -139,11 +139,7 @@ fn blocks_are_checked_where_they_are_used() {
     let block = "[block.b]\narguments = ['channels']\n\
                  layers = [{ kind = 'convolution', channels = 'chanels', kernel = 3 }]\n";
     for (entries, place, told) in [
-        (
-            "{ use = 'c', channels = 3 }",
-            "3:9",
-            "there is no block of this name: `'c'`; there are b",
-        ),
+        ("{ use = 'c', channels = 3 }", "3:9", "there is no block of this name: `'c'`; use b"),
         ("{ use = 'b' }", "3:1", "block `b` needs `channels`"),
         ("{ use = 'b', chanel = 3 }", "3:14", "did you mean `channels`?"),
         ("{ use = 'b', channels = 3 }", "7:46", "did you mean `channels`?"),

@@ -73,11 +73,9 @@ impl Diagnose for ComparisonError {
             Self::Input(error) => error.diagnosis(),
             Self::Play(error) => error.diagnosis(),
             Self::Heat(error) => error.diagnosis(),
-            Self::NoJobs => Diagnosis::of(
-                "the scenario has no jobs, so there is nothing to \
-                    compare",
-            )
-            .remedy("give at least one job"),
+            Self::NoJobs => {
+                Diagnosis::of("no job of the scenario ran").remedy("give at least one job")
+            }
             Self::OfPrograms => {
                 let problem = "a scenario of programs cannot be compared over seeds, policies or \
                     systems";
@@ -85,7 +83,7 @@ impl Diagnose for ComparisonError {
             }
             Self::Reference { wanted, known } => {
                 let problem = format!("there is no variant `{}`", shown(wanted));
-                Diagnosis::of(problem).remedy(format!("there are {}", known.join(", ")))
+                Diagnosis::of(problem).remedy(format!("use one of {}", known.join(", ")))
             }
         }
     }

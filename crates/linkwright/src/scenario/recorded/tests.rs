@@ -237,7 +237,7 @@ fn what_is_no_record_is_refused_with_its_place() {
             "3:1: the file writes times in different ways",
         ),
         (format!("id,{head}a,1,1,1\na,1,1,1\n"), "3:1: two jobs have one id: `a`; line 2 has"),
-        (format!("workload,{head}vgg,1,1,1\n"), "2:1: unknown workload: `vgg`; there are alexnet"),
+        (format!("workload,{head}vgg,1,1,1\n"), "2:1: unknown workload: `vgg`; use one of alexnet"),
         (format!("{head}\"1,2,3\n"), "2:1: the quote is not closed on its line"),
         (
             format!("{head}1,0,3\n"),

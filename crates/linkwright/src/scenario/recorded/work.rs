@@ -161,7 +161,7 @@ impl Recorded {
             };
             let remedy = format!(
                 "write `workload = \"resnet-50\"` in `[jobs]`, by which durations split into \
-                 computing and communication{named}; there are {}",
+                 computing and communication{named}; use one of {}",
                 workloads.names().join(", ")
             );
             let problem = "nobody says what the jobs ran";

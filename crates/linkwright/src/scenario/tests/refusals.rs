@@ -11,7 +11,7 @@ fn errors_name_line_and_column() {
         (
             "eager_limit = \"16 KiB\"",
             "rendezvous = \"recever\"",
-            "s.toml:14:14: unknown rendezvous: `\"recever\"`; did you mean `receiver`? there are \
+            "s.toml:14:14: unknown rendezvous: `\"recever\"`; did you mean `receiver`? use one of \
              sender, receiver",
         ),
         ("iterations", "iteration", "s.toml:20:1: unknown key: `iteration`; did you mean `itera"),
@@ -25,7 +25,7 @@ fn errors_name_line_and_column() {
         ),
         ("\"2x\"", "\"fast\"", "s.toml:9:19: no factor of bandwidths: `\"fast\"`; write a factor"),
         ("per_node = 4", "per_node = 0", "s.toml:10:17: a node cannot have 0 GPUs: `0`; "),
-        ("rr-4", "rr4", "s.toml:11:7: there is no NIC policy `rr4`: `\"rr4\"`; did you mean `rr-"),
+        ("rr-4", "rr4", "s.toml:11:7: there is no NIC policy `rr4`; did you mean `rr-"),
         ("nic = \"rr-4\"", "routing = \"ugal\"", "s.toml:11:11: routing `ugal` needs dragonfli"),
         ("nic = \"rr-4\"", "fidelity = \"flw\"", "s.toml:11:12: unknown fidelity: `\"flw\"`; did"),
         (

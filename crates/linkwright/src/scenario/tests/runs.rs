@@ -219,12 +219,12 @@ fn scenarios_choose_by_collective() {
     let refused = |text: &str| read_network("s", text).unwrap_err().to_string();
     assert_eq!(
         refused("[collectives]\nscan = \"planned\"\n"),
-        "s:2:8: scan has no algorithm `planned`: `\"planned\"`; use one of \
+        "s:2:8: scan has no algorithm `planned`; use one of \
          recursive-doubling, linear"
     );
     assert_eq!(
         refused("[collectives]\nall_reduce = \"planed\"\n"),
-        "s:2:14: all-reduce has no algorithm `planed`: `\"planed\"`; use one of \
+        "s:2:14: all-reduce has no algorithm `planed`; use one of \
          binary-tree, binomial-tree, recursive-doubling, recursive-halving, ring, planned; did \
          you mean `planned`?"
     );

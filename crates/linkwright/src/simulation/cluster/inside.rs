@@ -37,7 +37,7 @@ pub fn inside_of(system: &System, gpus: &[u32]) -> Result<GpuModel, Diagnosis> {
         system.name()
     ))
     .remedy(format!(
-        "give a preset that has a [hierarchy] ({}), or the file of a model with one of your own",
+        "give --gpu a preset with a [hierarchy] ({}), or a file of your own model with one",
         inside.join(", ")
     )))
 }

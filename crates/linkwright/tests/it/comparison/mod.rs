@@ -153,5 +153,5 @@ fn programs_are_compared_on_their_own_seed() {
     let reference = Some("none".to_owned());
     let unknown = ComparisonOptions { reference, ..ComparisonOptions::default() };
     let refused = compared(text, unknown).unwrap_err().to_string();
-    assert_eq!(refused, "there is no variant `none`; there are as-written, a");
+    assert_eq!(refused, "there is no variant `none`; use one of as-written, a");
 }

@@ -330,7 +330,7 @@ impl Diagnose for ScheduleFault {
                 "{place} depends on block {block} step {step} of its rank, which does not exist"
             )),
             Self::Unmatched { place, problem, channel, number } => Diagnosis::of(format!(
-                "{place} {problem} on channel {channel}, the {number}th run of this connection"
+                "{place} {problem} on channel {channel}, in run {number} of this connection"
             )),
             Self::CountsDiffer { send, sent, receive, received } => Diagnosis::of(format!(
                 "{send} sends {sent} chunks, but {receive} receives {received}"

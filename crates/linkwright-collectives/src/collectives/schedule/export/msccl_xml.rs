@@ -135,9 +135,9 @@ pub fn to_msccl_xml(schedule: &Schedule, options: &MscclOptions) -> Result<Expor
     let word = collective_word(collective).ok_or(ExportError::NoCollective {
         format: FORMAT,
         collective,
-        remedy: "draw it for Graphviz",
+        remedy: "draw it (dot)",
     })?;
-    refuse_in_switch(schedule, FORMAT, "draw it for Graphviz, or plan it with packing")?;
+    refuse_in_switch(schedule, FORMAT, "draw it (dot), or plan it with packing")?;
     let mut schedule = normalise(schedule)?;
     connections(&schedule)?;
     check_name(&schedule.name)?;

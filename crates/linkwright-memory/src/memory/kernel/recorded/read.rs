@@ -359,7 +359,7 @@ fn operation<'a>(
                 "load" | "store" | "add" | "exchange" | "max" => Way::Together,
                 _ => {
                     let remedy = instead_of(name, &OPERATIONS);
-                    return Err(word.fault("no operation", remedy));
+                    return Err(word.fault("unknown operation", remedy));
                 }
             };
             let (token, what) = tokens.touched(kernel, way)?;

@@ -199,8 +199,8 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("buffer a 8 out = 1", "own:1:8: `a` has initial values, but no copy brings them in"),
         ("buffer a 8 in\nbuffer a 8 in", "own:2:8: there is a buffer `a` already"),
         ("buffer a 99999999999999 in", "the size of a buffer: 99999999999999 is not possible"),
-        ("buffer a 8 in\n 0 lod a 8", "own:2:4: no operation: `lod`; did you mean `load`?"),
-        ("buffer a 8 in\n0 load b 8", "own:2:8: there is no buffer `b`: `b`; there are a"),
+        ("buffer a 8 in\n 0 lod a 8", "own:2:4: unknown operation: `lod`; did you mean `load`?"),
+        ("buffer a 8 in\n0 load b 8", "own:2:8: there is no buffer `b`; use a"),
         ("buffer a 8 in\n0 load a+4 8", "own:2:8: 4 bytes from byte 8 on do not fit in `a`"),
         ("buffer a 8 in\n0 load a+2 4", "own:2:8: an address is 2, which is not a multiple of 4"),
         ("buffer a 8 in\n0 load a 7", "own:2:10: 64 work-items do not share these bytes"),
@@ -211,7 +211,7 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("buffer a 8 in\n0 store a 8 = 1x", "own:2:15: not a value of 4 bytes: `1x`"),
         (
             "buffer a 8 in\n0 load a 8 as y\n0 store a 8 = x",
-            "own:3:9: no earlier load keeps words as `x`: `a`; there are y",
+            "own:3:9: no earlier load keeps words as `x`: `a`; use y",
         ),
         (
             "buffer a 8 in\n1 load a 8 as x\n0 store a 8 = x",

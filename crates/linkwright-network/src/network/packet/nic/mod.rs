@@ -113,7 +113,7 @@ impl NicPolicy {
         Err(UnknownName {
             what: "NIC policy",
             name: shown(name),
-            instead: format!("{}there are {}", meant(rules, name), told(rules)),
+            instead: format!("{}use {}", meant(rules, name), told(rules)),
         })
     }
 
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(four.name(), "rr-4");
         for name in ["rr-0", "rr-", "rr-+4", "rr-70000", "rr-N", "FCFS", "lifo"] {
             let message = named(name).unwrap_err().to_string();
-            let told = "there are fcfs, rr, and rr-N for N from 1 (rr-4)";
+            let told = "use fcfs, rr, or rr-N for N from 1 (rr-4)";
             assert!(message.contains(told), "{message}");
         }
     }

@@ -447,7 +447,7 @@ impl Machine<'_> {
             (Some(algorithm), _) if of_it.is_empty() => ChoiceError::Unavailable {
                 what: format!("the algorithm {}", algorithm.name()),
                 why: self.why_not(algorithm, collective, &release),
-                remedy: format!("there is {}", names(candidates, |it| it.algorithm.name())),
+                remedy: format!("use one of {}", names(candidates, |it| it.algorithm.name())),
             },
             (algorithm, protocol) => ChoiceError::Unavailable {
                 what: format!(
@@ -457,7 +457,7 @@ impl Machine<'_> {
                 ),
                 why: self.why_no_protocol(protocol, algorithm, &release),
                 remedy: format!(
-                    "there is {}",
+                    "use one of {}",
                     names(&of_it.into_iter().copied().collect::<Vec<_>>(), |it| it.protocol.name())
                 ),
             },

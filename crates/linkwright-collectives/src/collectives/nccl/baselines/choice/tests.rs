@@ -280,7 +280,7 @@ fn settings_that_a_machine_cannot_have_say_what_would_work() {
         refused("dgx1-v100", &nvls),
         "the algorithm nvls is not available here: NVLS takes two or more GPUs of one server \
          behind \
-         NVSwitches, and these of `dgx1-v100` are not; there is ring, tree"
+         NVSwitches, and these of `dgx1-v100` are not; use one of ring, tree"
     );
     assert!(refused("dgx-a100", &nvls).contains("only NVSwitches from the H100's on reduce"));
     let off = Settings { nvls: false, ..nvls };
@@ -292,7 +292,7 @@ fn settings_that_a_machine_cannot_have_say_what_would_work() {
     assert_eq!(
         refused("4x-l40s-pcie", &ll128),
         "the protocol LL128 is not available here: LL128 takes NVLink between all neighbours, and \
-         these GPUs talk over the host; there is LL, Simple"
+         these GPUs talk over the host; use one of LL, Simple"
     );
     let host = Settings { p2p: false, ..ll128 };
     assert!(refused("hgx-h100", &host).contains("talk over the host"));

@@ -52,7 +52,7 @@ pub(super) fn written(schedule: &Schedule, block_limit: u32) -> Result<Vec<Gpu>,
 
 /// Refuses what is more than all-reduces in a switch that joins all ranks, from input to output.
 fn check(schedule: &Schedule) -> Result<(), ExportError> {
-    let remedy = "draw it for Graphviz, or plan it with packing";
+    let remedy = "draw it (dot), or plan it with packing";
     for (rank, program) in schedule.programs.iter().enumerate() {
         for (index, block) in program.blocks.iter().enumerate() {
             let can_be_said = is_of_all_reduce(schedule, block);

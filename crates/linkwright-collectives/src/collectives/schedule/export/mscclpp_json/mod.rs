@@ -240,7 +240,7 @@ fn collective_word(collective: Collective) -> Result<&'static str, ExportError> 
             return Err(ExportError::NoCollective { format: FORMAT, collective, remedy });
         }
         Collective::Barrier | Collective::Scan => {
-            let remedy = "draw it for Graphviz";
+            let remedy = "draw it (dot)";
             return Err(ExportError::NoCollective { format: FORMAT, collective, remedy });
         }
     })
