@@ -172,3 +172,4 @@ def test_the_installed_program_completes(shell: str) -> None:
             [PROGRAM], env={**os.environ, **asked}, capture_output=True, text=True, check=False
         )
         assert wanted in ran.stdout, (words, ran.stdout, ran.stderr)
+        assert "..." not in ran.stdout, "summaries are whole sentences"

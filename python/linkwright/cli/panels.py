@@ -59,7 +59,15 @@ def described_by(
     return add
 
 
-class Panelled(TyperCommand):
+class _Summed:
+    """Tells a command by its first sentence, however long it is: a shell's completion, too."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Gives the first sentence; nothing is cut."""
+        return first_sentence(self)
+
+
+class Panelled(_Summed, TyperCommand):
     """Shows options below headings: those of the command first, those of its output last."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -97,8 +105,8 @@ class Panelled(TyperCommand):
             formatter.write_text(f"--help-all shows {_joined(told)}, too.")
 
 
-class Grouped(TyperGroup):
-    """Lists the commands of a group with their first sentence, however long it is."""
+class Grouped(_Summed, TyperGroup):
+    """Lists the commands of a group with their first sentence."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes a line or more for each command."""
