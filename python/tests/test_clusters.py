@@ -148,7 +148,7 @@ def test_announced_receives_cost_no_request(fidelity: FidelityName) -> None:
     [
         ({"pod": 2}, "<settings>:2:1: unknown key: `pod`; did you mean `pods`?"),
         ({"pods": 99}, "<settings>:2:8: `pods` cannot be 99: `99`; a core switch of radix 32"),
-        ({"nic": "rr4"}, 'no NIC policy `rr4`; did you mean `rr-4`? use'),
+        ({"nic": "rr4"}, "no NIC policy `rr4`; did you mean `rr-4`? use"),
         ({"bandwidth_scale": 0}, "bandwidth_scale: no factor of bandwidths: `0`; write a factor"),
         ({"routing": "ugal"}, "routing `ugal` needs dragonflies, but `fat-tree-2048` is"),
         ({"protocol": {"eager": "1 B"}}, "unknown key: `eager`; did you mean `eager_limit`?"),

@@ -252,7 +252,9 @@ def test_litmus_tests_tell_memory_systems_apart() -> None:
     # A seed's start comes again.
     (again,) = gpu_litmus(incoherent, "spinning", seeds=1, first_seed=1, warm=True)
     assert again == found[0] | {"count": 1}
-    with pytest.raises(SimulationError, match="there is no litmus test `none`; use one of message-"):
+    with pytest.raises(
+        SimulationError, match="there is no litmus test `none`; use one of message-"
+    ):
         gpu_litmus(incoherent, "none")  # type: ignore[arg-type]
     with pytest.raises(SimulationError, match="seeds is 0; give 1 to 4294967296"):
         gpu_litmus(incoherent, "spinning", seeds=0)

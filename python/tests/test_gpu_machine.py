@@ -103,7 +103,7 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
     [
         (
             "gpu run mt --machine dgx1-v100",
-            "the file of `v100-sxm2-16gb` has no [hierarchy]; give --gpu a preset with a [hierarchy]",
+            "of `v100-sxm2-16gb` has no [hierarchy]; give --gpu a preset with a [hierarchy]",
         ),
         (
             "gpu run mt --machine dgx1-v100 --gpu r9-nano --on 0,9",

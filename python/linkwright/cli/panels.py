@@ -62,7 +62,7 @@ def described_by(
 class _Summed:
     """Tells a command by its first sentence, however long it is: a shell's completion, too."""
 
-    def get_short_help_str(self, limit: int = 0) -> str:
+    def get_short_help_str(self, *_: object, **__: object) -> str:
         """Gives the first sentence; nothing is cut."""
         return first_sentence(self)
 

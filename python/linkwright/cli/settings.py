@@ -80,7 +80,7 @@ def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
             is_class = what in PLUG_INS and ":" in str(name)
             if name is not None and name not in known and not is_class:
                 advice = did_you_mean(str(name), known)
-                listed = f"{'There' if advice else 'there'} are: {', '.join(known)}."
+                listed = f"use one of {', '.join(known)}"
                 raise typer.BadParameter(f"there is no {what} `{name}`; {advice}{listed}")
         return value
 

@@ -61,12 +61,12 @@ SEVERAL_GPUS: _Errors = {"fcfs": (-0.22, 0.62), "rr": (-0.20, 0.34)}
 OTHER_NETWORKS: _Errors = {"fcfs": (-0.27, 0.14), "rr": (-0.41, 0.01)}
 LONE_SERVERS: _Errors = {"": (-0.02, 0.01)}
 OF_ONE_GPU = (
-    "one to eight iterations, six applications on 32 to 256 ranks and three on 512, each alone on "
-    " a fat-tree and a dragonfly with one GPU per node"
+    "one to eight iterations of the six applications on 32 to 256 ranks, and of three on 512, each "
+    "alone on a fat-tree and a dragonfly with one GPU per node"
 )
 OF_SEVERAL_GPUS = (
-    "one to eight iterations, four applications on 64 and 256 ranks and three on 512, each alone on "
-    " a fat-tree and a dragonfly with four and eight GPUs per node"
+    "one to eight iterations of four applications on 64 and 256 ranks, and of three on 512, each "
+    "alone on a fat-tree and a dragonfly with four and eight GPUs per node"
 )
 OF_OTHER_NETWORKS = (
     "one to eight iterations of four applications on 64 and 256 ranks, each alone on a torus and "
