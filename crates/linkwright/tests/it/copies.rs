@@ -156,8 +156,8 @@ fn copies_need_a_host_and_stay_in_their_server() {
     };
     assert_eq!(
         refused(HostToDevice, &[0, 1]),
-        "call 0 of rank 0 of job `copies` copies to or from its host, but GPU 0 has none: its node \
-         is GPUs alone, or no link leads to a CPU; play it on a server such as `dgx1-v100`"
+        "call 0 of rank 0 of job `copies` copies to or from its host, but GPU 0 has none (no link \
+         leads to a CPU); play it on a server such as `dgx1-v100`"
     );
     assert_eq!(
         refused(Peer(1), &[1, 2]),

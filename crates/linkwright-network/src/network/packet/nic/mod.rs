@@ -184,7 +184,7 @@ fn told(rules: &Registry<dyn NicRule>) -> String {
     };
     let mut names: Vec<_> = rules.iter().map(name).collect();
     match names.pop() {
-        Some(last) if !names.is_empty() => format!("{}, and {last}", names.join(", ")),
+        Some(last) if !names.is_empty() => format!("{}, or {last}", names.join(", ")),
         last => last.unwrap_or_default(),
     }
 }

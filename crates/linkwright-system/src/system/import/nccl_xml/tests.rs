@@ -215,7 +215,7 @@ fn what_is_wrong_is_named_with_its_place() {
         (WIRES.replace("numaid=\"0\"", "numaid=\"1\""), "12:16", "NUMA node"),
         (WIRES.replace("dev=\"0\" sm=\"70\"", "dev=\"0\""), "15:9", "`sm`"),
         (WIRES.replace("06:00.0\" count=\"2\"", "06:00.0\" count=\"1\""), "16:11", "list the same"),
-        (WIRES.replace("count=\"2\"", "count=\"0\""), "16:11", "so many"),
+        (WIRES.replace("count=\"2\"", "count=\"0\""), "16:11", "out of range"),
         (WIRES.replace("target=\"0000:85", "target=\"0000:06"), "22:11", "twice"),
         (WIRES.replace("target=\"0000:85", "target=\"0000:0c"), "5:9", "back"),
         (WIRES.replace("eth0", "mlx5_0"), "26:5", "named mlx5_0"),

@@ -193,7 +193,7 @@ fn what_is_wrong_is_named_with_its_place() {
         (pair.replace("GPU1 NV2", "GPU1 NV1"), "3:6", "GPU0-GPU1"),
         (pair.replace("GPU1 NV2", "GPU1 NVx"), "3:6", "none that nvidia-smi prints"),
         (pair.replace("NV2", "NV0"), "2:8", "none of them"),
-        (pair.replace("NV2", "NV37"), "2:8", "so many"),
+        (pair.replace("NV2", "NV37"), "2:8", "too many"),
         (pair.replace("NV2", "X"), "2:8", "off the diagonal"),
         (pair.replace("NV2 X", "NV2 SYS"), "3:10", "not X"),
         (pair.replace("GPU1 NV2", "GPU0 NV2"), "3:1", "twice"),
@@ -473,7 +473,7 @@ fn no_socket_is_made_up_for_gpus_of_one_numa_node() {
     assert_eq!(relation(&machine, id("GPU0"), id("GPU1")), Relation::Socket);
     assert_eq!(relation(&machine, id("GPU0"), id("GPU2")), Relation::System);
     let said = machine.assumptions().join("\n");
-    assert!(said.contains("root ports of their own"), "{said}");
+    assert!(said.contains("its own root port"), "{said}");
 }
 
 #[test]
