@@ -147,6 +147,72 @@ def test_the_page_knows_what_a_language_model_gives() -> None:
     check(found, "", schema("train of a language model"))
 
 
+# Four jobs on two servers, and the second server is down for a minute.
+FAILING = """
+fidelity = "fluid"
+[system]
+server = "dgx1-v100"
+servers = 2
+network = "fat-tree"
+[jobs.generate]
+count = 4
+max_gpus = 8
+[allocation]
+policies = ["baseline", "preserve"]
+[[failure]]
+part = "node1"
+from = "1 s"
+to = "1 min"
+"""
+PRICES = ["--prices", str(EXAMPLES / "prices.toml")]
+VARIANTS = """
+[system]
+network = "fat-tree"
+[[job]]
+program = "laghos"
+ranks = 2
+iterations = 1
+[compare.slow]
+system.network.bandwidth_scale = 0.5
+"""
+
+# A section of the page, a command line that prints it, and keys that it adds.
+MORE: list[tuple[str, str, list[str], set[str]]] = [
+    ("run", "run", ["failing.toml", "--attribute"], {"links", "failures", "attribution"}),
+    (
+        "compare",
+        "compare",
+        ["failing.toml", "--attribute", *PRICES],
+        {"failures", "attribution", "gains", "hardware"},
+    ),
+    ("run of programs", "run", ["variants.toml", "--attribute"], {"attribution"}),
+    ("compare of programs", "compare", ["variants.toml", *PRICES], {"hardware"}),
+    ("train", "train", ["lenet", "--gpus", "2", "--batch", "64", *PRICES], {"hardware"}),
+    ("machine show of a network", "machine show", ["fat-tree"], {"levels", "parameters"}),
+    (
+        "machine show of several servers",
+        "machine show",
+        ["dgx1-v100", "--servers", "2"],
+        {"servers", "fabric", "ports"},
+    ),
+]
+
+
+@pytest.mark.usefixtures("_workplace")
+@pytest.mark.parametrize(("section", "command", "words", "keys"), MORE, ids=[it[0] for it in MORE])
+def test_the_page_knows_what_options_and_files_add(
+    section: str, command: str, words: list[str], keys: set[str]
+) -> None:
+    Path("failing.toml").write_text(FAILING, encoding="utf-8")
+    Path("variants.toml").write_text(VARIANTS, encoding="utf-8")
+    ran = linkwright(*command.split(), *words, "--json")
+    assert ran.exit_code == 0, ran.output
+    found = json.loads(ran.stdout)
+    assert keys <= found.keys()
+    same = schema("replay") if section == "run of programs" else {}
+    check(found, "", same | schema(section))
+
+
 TYPES: dict[str, Any] = {
     "boolean": bool,
     "integer": int,
