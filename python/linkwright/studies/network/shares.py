@@ -72,9 +72,9 @@ def shares() -> Section:
                 rows=tuple(rows),
                 formats=("", "", ".1%", "", "", ".1%", ""),
                 note=(
-                    "The paper prints neither message sizes nor factors of scaling. The skeletons' "
-                    "parameters are chosen for these shares, so that this table says that they "
-                    "are met in the packet simulation, not that they were predicted."
+                    "The paper prints neither message sizes nor factors of scaling. The "
+                    "skeletons' parameters are chosen for these shares. So this table shows that "
+                    "the packet simulation meets them, and predicts nothing."
                 ),
             )
         ],
