@@ -90,7 +90,7 @@ OPENINGS: Mapping[str, Opening] = {
     ),
     "thermal": Opening(
         question="How hot does a package of four GPUs, a CPU and four stacks of memory become?",
-        reads="The hottest place by what is assumed of the cooling, beside the published one.",
+        reads="The hottest place under each assumption on the cooling, beside the published one.",
         figure="thermal-map",
         table="The hottest place",
         columns=(0, 1, 2, 3, 4),
