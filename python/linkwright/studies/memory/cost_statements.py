@@ -54,8 +54,8 @@ _WHY_STORED = {
     "written, and until when it is leased.",
 }
 _WHY_TRAFFIC = {
-    "read response": "The text adds 4 bytes to 80 (data, acknowledgement, metadata and address), "
-    "a response is 68 bytes here, as in the open simulator. Mended, an epoch's byte goes with it.",
+    "read response": "The text adds 4 bytes to 80 (data, acknowledgement, metadata and address). "
+    "A response is 68 bytes here, as in the open simulator. Mended, an epoch's byte goes with it.",
     "write response": "The text's 76 bytes hold the block. An acknowledgement is 4 bytes here: as "
     "printed, MGCC adds the block to it; mended, two times alone.",
     "read request": "Mended, an epoch's byte goes with the time.",

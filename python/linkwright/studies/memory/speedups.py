@@ -170,8 +170,8 @@ def systems(measured: Measured) -> Section:
     return Section(
         title="Section 4.4.1: all memory systems over RDMA",
         text=[
-            "At the smaller sizes, which all memory systems ran. Copies count under HMG as under "
-            "RDMA."
+            "The tables have the smaller sizes, which all memory systems ran. Copies count under "
+            "HMG as under RDMA."
         ],
         tables=[
             StudyTable(
@@ -223,12 +223,12 @@ def transaction_counts(measured: Measured) -> Section:
     return Section(
         title="Table 3.3: transactions under RDMA",
         text=[
-            "Lines per 100 million instructions. The dissertation counts the instructions of its "
-            "compiler, for work-items or wavefronts; it does not say which. Ours are those of "
-            "wavefronts, so only the ratio of both counts can be compared. Its DRAM counts hold "
-            "the host's copies. At 65,536 elements relu's kernels need 8,192 lines of DRAM. The "
-            "open simulator counts 16,436, which is 2.67 times the 6,144 remote ones. Second "
-            "levels write back, so all writes for kernels are write-backs.",
+            "The table counts lines per 100 million instructions. The dissertation counts the "
+            "instructions of its compiler, for work-items or wavefronts; it does not say which. "
+            "Ours are those of wavefronts, so only the ratio of both counts can be compared. Its "
+            "DRAM counts hold the host's copies. At 65,536 elements relu's kernels need 8,192 "
+            "lines of DRAM. The open simulator counts 16,436, which is 2.67 times the 6,144 "
+            "remote ones. Second levels write back, so all writes for kernels are write-backs.",
         ],
         tables=[
             StudyTable(

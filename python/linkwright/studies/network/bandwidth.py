@@ -55,8 +55,8 @@ def bandwidth(measured: Measured) -> Section:
     return Section(
         title="Fig. 7: bandwidth with four GPUs per node",
         text=[
-            f"Jobs of {RANKS} processes; x is {x}. The bandwidth within a node is multiplied, "
-            "too, since it is defined as twice that of a link.",
+            f"All jobs have {RANKS} processes, and x is {x}. The bandwidth within a node is "
+            "multiplied, too, since it is defined as twice the bandwidth of a link.",
         ],
         tables=tables,
         figures=figures,

@@ -237,8 +237,8 @@ DENSITY_STATEMENTS = (
         "Laghos slows down primarily at 8 per node, noticeably there and half as much at 4.",
         _laghos,
         "The order is the paper's, but not the amount. Our Laghos has one message size for all "
-        "sizes of jobs. If that size is larger, four per node are too slow for Table II. Its loss "
-        "grows with the job and shows most at 512 processes.",
+        "sizes of jobs. If that size is larger, four per node are too slow for Table II. The loss "
+        "of Laghos grows with the job and shows most at 512 processes.",
     ),
     Statement(
         "VI.A",
