@@ -162,7 +162,7 @@ def test_one_hop_wins_where_latency_counts_and_only_there(study: Study) -> None:
 
 
 def test_a_process_for_each_gpu_is_the_reading_nearest_to_the_published(study: Study) -> None:
-    claims = table(study, "What one-hop trees gain")
+    claims = table(study, "The gain of one-hop trees")
     found = {
         (launch, what): (said, ours)
         for launch, what, against, said, ours, _ in claims.rows

@@ -207,7 +207,7 @@ def test_every_statement_is_checked_with_every_seed(study: mapa.MapaStudy) -> No
     checked = [
         row
         for each in study.tables
-        if each.title.startswith("What the paper says, checked")
+        if each.title.startswith("The paper's sentences, checked")
         for row in each.rows
     ]
     assert [row[1] for row in checked] == [statement.says for statement in STATEMENTS]

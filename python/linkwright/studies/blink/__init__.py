@@ -30,12 +30,12 @@ INTRODUCTION = (
     "where NCCL makes rings. It reports how much faster that is. This study plans the same "
     "collectives on Linkwright's model of the same machines and times every schedule on the "
     "model's links. It puts each published number beside the reproduced one.",
-    "Every comparison names its NCCL. `nccl-classic` is NCCL 2.3 and 2.4, which Blink was "
-    "measured against: where no ring of NVLinks exists, it sends everything over PCIe. "
+    "Every comparison names its NCCL. Blink was measured against NCCL 2.3 and 2.4, which is "
+    "`nccl-classic` here. It sends everything over PCIe where no ring of NVLinks exists. "
     "`nccl-ring` and `nccl-tree` are the search of NCCL 2.18, which relays through another GPU of "
-    "the job instead. **Against NCCL 2.18 the win in broadcast mostly disappears.**",
-    "Ours are times of a model, not of a machine. The paper gives summaries of "
-    "its measurements, maximum and geometric mean; its figures have no table behind them.",
+    "the job instead. So against NCCL 2.18 **the win in broadcast mostly disappears**.",
+    "Our times come from a model, not from a machine. The paper gives the maximum and the "
+    "geometric mean of its measurements. Its figures have no table behind them.",
 )
 
 

@@ -30,10 +30,9 @@ def allocations() -> Section:
     return Section(
         title="Unique allocations",
         text=[
-            "A job of three to eight GPUs can get many sets of them, most alike. Two "
-            "are one class if the same NVLinks, counted, join them under some numbering. Counted "
-            "are "
-            "the sets that NVLink joins.",
+            "A job of three to eight GPUs can get many sets of them, most alike. Two sets are one "
+            "class if some numbering gives both the same number of NVLinks on every pair. The "
+            "table counts sets that NVLink joins.",
         ],
         tables=[
             StudyTable(
@@ -41,8 +40,8 @@ def allocations() -> Section:
                 columns=("GPUs", *MACHINES),
                 rows=tuple(rows),
                 note=(
-                    "Both counts come out. All NVLinks of a DGX-1P are single ones. Those of a "
-                    "DGX-1V are single or double, so that it has more classes on the same pairs."
+                    "Both counts are as published. All NVLinks of a DGX-1P are single ones. Those "
+                    "of a DGX-1V are single or double, so it has more classes on the same pairs."
                 ),
             )
         ],

@@ -107,10 +107,10 @@ def end_to_end(*, quick: bool = False, progress: Progress | None = None) -> Sect
     return Section(
         title="Training end to end on every unique allocation",
         text=[
-            f"A step as `linkwright train` plays it, with {BATCH} pictures on each GPU and 32-bit "
+            f"`linkwright train` plays each step, with {BATCH} pictures on each GPU and 32-bit "
             f"numbers, on {counts}. Communication is the time in which an all-reduce runs. "
             "Gradients go in buckets while others are computed, as PyTorch sends them, or all "
-            "after computing. Savings are those of `blink`.",
+            "after computing. The savings are those of `blink`.",
         ],
         tables=[_claims(networks, every), _by_network(networks, every), _steps(networks, every)],
     )
@@ -174,12 +174,12 @@ def _note(networks: Sequence[str], every: _Places) -> str:
         if values
     )
     return (
-        f"Where ours part and why: against `{OF_ITS_TIME}` on `{preset}` communication is less. "
-        f"The factors in the mean are these: {told}. A step gains no more than its computation "
-        f"leaves bare. Under `{OF_ITS_TIME}` an all-reduce runs in {min(shares):.0%} to "
-        f"{max(shares):.0%} of a step. The paper's batches are not said, and fewer pictures on a "
-        "GPU leave a greater share to communication. Over PCIe NCCL reached less than the model "
-        "gives it, which the tables on all-reduce show."
+        f"Against `{OF_ITS_TIME}` on `{preset}` we find less communication. The factors in the "
+        f"mean are these: {told}. A step gains no more than the communication that computing does "
+        f"not hide. Under `{OF_ITS_TIME}` an all-reduce runs in {min(shares):.0%} to "
+        f"{max(shares):.0%} of a step. The paper does not say its batches, and fewer pictures on "
+        "a GPU leave a greater share to communication. Over PCIe NCCL reached less than the model "
+        "gives it, as the tables on all-reduce show."
     )
 
 

@@ -53,13 +53,13 @@ def epochs(*, quick: bool = False, progress: Progress | None = None) -> Section:
     return Section(
         title="Communication in whole steps of training",
         text=[
-            f"A step as `linkwright train` plays it, with {BATCH} pictures on each GPU and "
-            "32-bit numbers: layers are computed, and gradients are reduced in buckets while "
-            "others are computed. An epoch is a number of equal steps. GPUs are the first by their "
-            "ids. The paper's shares are pictures without numbers, and its batches are not said. "
-            "Others measured steps on one GPU of a DGX-1P: TensorFlow's benchmarks of 2017 trained "
-            "four networks. Two terms of fast convolutions are fitted on these four rows. The rows "
-            "say how well one mechanism explains four networks, and no more.",
+            f"`linkwright train` plays each step, with {BATCH} pictures on each GPU and 32-bit "
+            "numbers. It reduces gradients in buckets while others are computed. An epoch is a "
+            "number of equal steps. GPUs are the first by their ids. The paper shows its shares "
+            "without numbers and does not say its batches. Others measured steps on one GPU of a "
+            "DGX-1P: TensorFlow's benchmarks of 2017 trained four networks. Two terms of fast "
+            "convolutions are fitted on these four rows. The rows say how well one mechanism "
+            "explains four networks, and no more.",
         ],
         tables=[
             _one_gpu(),

@@ -64,11 +64,11 @@ def fragments_of_a_day(*, quick: bool = False, progress: Progress | None = None)
             f"{count} jobs of one to {LARGEST} GPUs, uniform over the catalogue of workloads, run "
             f"on {SERVERS} `{MACHINE}` on a fat-tree. One arrives every {INTERARRIVAL:g} s in the "
             "mean. A policy takes the lowest free ids. `first-fit` takes the first server that "
-            "has room for all of a job; `pack` and `spread` take GPUs of several where none has. "
-            "`linkwright run` leaves this table in a run's folder as `fragments.parquet`.",
-            f"Published is a figure only, of {said['jobs']:,} jobs of several GPUs on servers of "
-            f"eight. Its examples are a job of eight GPUs as {said['examples'][0]} and one as "
-            f"{said['examples'][1]}.",
+            "has room for all of a job. `pack` and `spread` take GPUs of several where none has "
+            "room. `linkwright run` leaves this table in a run's folder as `fragments.parquet`.",
+            f"The paper publishes only a figure, of {said['jobs']:,} jobs of several GPUs on "
+            f"servers of eight. Its examples are a job of eight GPUs as {said['examples'][0]} and "
+            f"one as {said['examples'][1]}.",
         ],
         tables=[_histogram(results), _shapes(results)],
     )
@@ -130,8 +130,8 @@ def _shapes(results: _Results) -> StudyTable:
         formats=("", "", ".0%", "", ""),
         note=(
             f"`{OF_ITS_TIME}` reduces over PCIe where no ring of NVLinks joins a set. There "
-            "Blink's trees help. The figure's jobs are those of a cloud; ours are uniform, "
-            "so that sizes other than powers of two are frequent from the outset."
+            "Blink's trees help. The figure's jobs are those of a cloud. Ours are uniform, so "
+            "sizes other than powers of two are frequent from the outset."
         ),
     )
 

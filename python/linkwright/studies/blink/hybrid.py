@@ -49,19 +49,19 @@ def hybrid(progress: Progress | None = None) -> Section:
     return Section(
         title="NVLink and PCIe at once on a DGX-1V",
         text=[
-            f"{LARGE >> 20} MiB, split such that both classes of links end at once, against "
-            "packing over NVLink alone.",
+            f"The hybrid splits {LARGE >> 20} MiB such that both classes of links end at once. It "
+            "is compared with packing over NVLink alone.",
         ],
         tables=[
             StudyTable(
-                title="What the hybrid gains over NVLink alone, reproduced: times as fast",
+                title="The gain of the hybrid over NVLink alone, reproduced: times as fast",
                 columns=("collective", "GPUs", "classes", "most", "mean"),
                 rows=tuple(rows),
                 formats=("", "", "", ".2f", ".2f"),
                 note=(
-                    "Of all-reduce, the lowest ids of each size. The published gain is known by "
-                    "a figure only, and so is what switching peer access costs: 0.25 ms for each "
-                    "other GPU of the job is an assumption."
+                    "The rows of all-reduce are on the lowest ids of each size. Only a figure "
+                    "shows the published gain, and the cost of switching peer access. The 0.25 ms "
+                    "for each other GPU of the job is an assumption."
                 ),
             )
         ],

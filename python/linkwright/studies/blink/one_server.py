@@ -87,8 +87,8 @@ def one_server(
         text=[
             f"{LARGE >> 20} MiB on each of the {len(first)} classes of `{MACHINES[0]}` and the "
             f"{len(found[MACHINES[1]])} of `{MACHINES[1]}`. On {len(over_pcie)} classes of the "
-            "first `nccl-classic` finds no ring of NVLinks and goes over PCIe; no class is left "
-            "to PCIe by `nccl-ring`.",
+            "first `nccl-classic` finds no ring of NVLinks and goes over PCIe. `nccl-ring` leaves "
+            "no class to PCIe.",
         ],
         tables=[
             _summary(collective, found, contestants),
@@ -169,11 +169,11 @@ def _note(
         if each.found[OF_ITS_TIME].links == "pcie"
     ]
     sentences = [
-        "Where ours part and why: over PCIe the model gives a bus bandwidth of "
-        f"{fmean(reached):.0f} GB/s, as copies on an idle server reach it, while NCCL got about "
-        f"{rate:g} GB/s on four GPUs without a ring ({source}). The columns at {rate:g} GB/s take "
-        f"this for every class that `{OF_ITS_TIME}` leaves to PCIe, which for other than four "
-        "GPUs is an extrapolation. The published maximum lies between both readings.",
+        f"Over PCIe the model gives a bus bandwidth of {fmean(reached):.0f} GB/s, as copies on an "
+        f"idle server reach it. NCCL got about {rate:g} GB/s on four GPUs without a ring "
+        f"({source}). The columns at {rate:g} GB/s take this for every class that `{OF_ITS_TIME}` "
+        "leaves to PCIe. For other than four GPUs that is an extrapolation. The published maximum "
+        "lies between both readings.",
     ]
     if collective == "all-reduce":
         sentences.append(
@@ -186,8 +186,8 @@ def _note(
         _, mean = maximum_and_mean(gained)
         lost = f", by {1 - min(gained):.0%} at most" if slower else ""
         sentences.append(
-            f"Against NCCL 2.18 (`{RECENT}`) the geometric mean of `{algorithm}` is {mean:.2f}, "
-            f"and it is slower on {slower} of {len(found)} classes{lost}."
+            f"Against NCCL 2.18 (`{RECENT}`) the geometric mean of `{algorithm}` is {mean:.2f}. "
+            f"It is slower on {slower} of {len(found)} classes{lost}."
         )
     if collective == "broadcast":
         sentences.append(

@@ -49,9 +49,9 @@ def two_servers(progress: Progress | None = None) -> Section:
     return Section(
         title="Two DGX-1V with five and three GPUs of a job",
         text=[
-            f"All-reduce of {LARGE >> 20} MiB in three phases: reduced on each server, exchanged "
-            "between them, sent out on each. The network's rate is that of each of a server's "
-            "four interfaces.",
+            f"An all-reduce of {LARGE >> 20} MiB has three phases: it reduces on each server, "
+            "exchanges between them, and sends out on each. The network's rate is the rate of "
+            "each of a server's four interfaces.",
         ],
         tables=[
             StudyTable(
@@ -67,12 +67,12 @@ def two_servers(progress: Progress | None = None) -> Section:
                 rows=tuple(rows),
                 formats=("", "", *(".2f",) * (1 + 2 * len(RIVALS))),
                 note=(
-                    "The published gain is known by a figure only, of servers with one interface "
-                    "each; 100 and 400 Gb/s were the authors' projection. Here a server has four: "
-                    "three phases use the two near the smaller part's GPUs, while the channels "
-                    "of the model's NCCL meet at one, which is a factor of 2 of the gain. At 400 "
-                    "Gb/s nothing is faster than at 100: PCIe 3 between a GPU and its interface "
-                    "is the limit, which a projection from the network's rate leaves out."
+                    "Only a figure shows the published gain, of servers with one interface each. "
+                    "The authors projected 100 and 400 Gb/s. Here a server has four interfaces. "
+                    "Three phases use the two near the smaller part's GPUs. The channels of the "
+                    "model's NCCL meet at one. That is a factor of 2 of the gain. At 400 Gb/s "
+                    "nothing is faster than at 100, as PCIe 3 between a GPU and its interface is "
+                    "the limit. A projection from the network's rate leaves that out."
                 ),
             )
         ],

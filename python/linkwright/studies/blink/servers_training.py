@@ -68,9 +68,9 @@ def training_on_two_servers(*, quick: bool = False, progress: Progress | None = 
     return Section(
         title="Training on two DGX-1V with five and three GPUs",
         text=[
-            f"A step as above, with {BATCH} pictures on each GPU. The GPUs are the lowest ids of "
-            f"two `{MACHINE}` that have {interfaces} network interface each, as the authors' had. "
-            "Gradients are reduced in buckets while others are computed.",
+            f"Steps are as above, with {BATCH} pictures on each GPU. The GPUs are the lowest ids "
+            f"of two `{MACHINE}` that have {interfaces} network interface each, as the authors' "
+            "had. Gradients are reduced in buckets while others are computed.",
         ],
         tables=[
             StudyTable(
@@ -86,10 +86,9 @@ def training_on_two_servers(*, quick: bool = False, progress: Progress | None = 
                 rows=tuple(rows),
                 formats=("", "", ".0f", ".0%", *(".1f",) * len(PLANNERS), *(".1%",) * len(RIVALS)),
                 note=(
-                    "The published gain is known by a figure only. 40 Gb/s was measured, and 100 "
-                    "and 400 are the authors' projection. "
-                    "Here PCIe 3 between a GPU and its interface holds up what goes beyond 100 "
-                    "Gb/s, so that nothing gains from 400."
+                    "Only a figure shows the published gain. The authors measured 40 Gb/s and "
+                    "projected 100 and 400. Here PCIe 3 between a GPU and its interface limits "
+                    "rates beyond 100 Gb/s, so nothing gains from 400."
                 ),
             )
         ],

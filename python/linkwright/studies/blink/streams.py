@@ -55,10 +55,10 @@ def streams(
         title="Reusing streams",
         text=[
             "Blink's code generator gives trees that share a link the same CUDA stream. So they "
-            "take turns on it, each in proportion to its data. With a stream for each, as "
-            "under `--no-stream-reuse` of `linkwright collective plan`, `time` and `compare`, they "
-            f"get equal parts of it. {LARGE >> 20} MiB on {len(places)} allocations of "
-            f"`{MACHINE}`; each way has the best of its plans and chunks.",
+            "take turns on it, each in proportion to its data. With a stream for each, as under "
+            "`--no-stream-reuse` of `linkwright collective plan`, `time` and `compare`, they get "
+            f"equal parts of it. The data are {LARGE >> 20} MiB on {len(places)} allocations of "
+            f"`{MACHINE}`, and each way has the best of its plans and chunks.",
         ],
         tables=[
             StudyTable(

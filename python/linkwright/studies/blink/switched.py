@@ -116,13 +116,13 @@ def switched(*, quick: bool = False, progress: Progress | None = None) -> Sectio
     return Section(
         title="All-reduce on the 16 GPUs of a DGX-2",
         text=[
-            "One star of one hop for each GPU, each with a sixteenth of the data, against NCCL's "
+            "Each GPU has a star of one hop with a sixteenth of the data. The rivals are NCCL's "
             "rings and chains. Every NCCL takes the fastest of its protocols at each size (LL, "
-            "LL128, Simple; `nccl-classic` has no LL128). For `one-hop` there are two readings. "
-            "A schedule that is exported to MSCCL gets the fastest protocol. Simple is nearer to "
+            "LL128, Simple; `nccl-classic` has no LL128). For `one-hop` there are two readings. A "
+            "schedule that is exported to MSCCL gets the fastest protocol. Simple is nearer to "
             "the copies that Blink issues.",
-            "How long small data takes depends on how sixteen GPUs are launched, which the talk "
-            "does not say. There are three readings, of both sides. One process launches on one "
+            "The time of small data depends on how sixteen GPUs are launched, and the talk does "
+            "not say that. There are three readings, for both sides. One process launches on one "
             "GPU after another, or on all as a group, as NCCL up to 2.8 does. Or each GPU has a "
             "process of its own, as frameworks and MPI run them. `--processes` of `linkwright "
             "collective time` and `compare` says which.",
@@ -153,7 +153,7 @@ def _claims(times: Times) -> StudyTable:
             ):
                 rows.append((launch, what, rival, said if rival == RIVALS[0] else None, *cells))
     return StudyTable(
-        title="What one-hop trees gain, published beside reproduced: times as fast at most",
+        title="The gain of one-hop trees, published beside reproduced: times as fast at most",
         columns=("launches", "what", "against", "published", "best protocols", "one-hop in Simple"),
         rows=tuple(rows),
         formats=("", "", "", *(".2f",) * 3),
@@ -178,8 +178,8 @@ def _note(times: Times, said: Sequence[float]) -> str:
         f"Of the readings {nearest} is the nearest to both figures together: {latency:.2f} and "
         f"{throughput:.2f} beside {said[0]:.2f} and {said[1]:.2f}. The nearest to the latency "
         f"alone is {by_claim[0]} ({found[by_claim[0]][0]:.2f}), to the throughput alone "
-        f"{by_claim[1]} ({found[by_claim[1]][1]:.2f}). The win is one of latency, a ring taking "
-        "thirty steps where a star takes two, and it shrinks with size. With long data nothing is "
+        f"{by_claim[1]} ({found[by_claim[1]][1]:.2f}). The win is one of latency: a ring takes "
+        "thirty steps where a star takes two. It shrinks with size. With long data nothing is "
         f"left (at {_binary(largest)} {times.gains(SHOWN, RIVALS[1])[largest]:.2f} against "
         f"`{RIVALS[1]}`): rings use all bandwidth of a switched machine, too."
     )
@@ -247,12 +247,11 @@ def _beside_the_release(times: Times) -> StudyTable:
         note=(
             f"`{RIVALS[0]}` has as many channels as that time's rings at every size. `linkwright "
             f"collective expect --nccl {RELEASE}` has what the release chooses, from one channel "
-            "for the least data to all for long. With the same launches they are "
-            f"{apart[0]:.0%} apart at the least size and {apart[-1]:.0%} at the largest. There "
-            "more channels than rings fill the gaps; between, the choice of channels is the "
-            f"better. Where nobody says how ranks are launched, `{RIVALS[0]}` is launched as all "
-            f"plans are, so that plans compare. NCCL {RELEASE} is launched as the group that it "
-            "launches. `--processes group` launches both so."
+            f"for the least data to all for long. With the same launches they are {apart[0]:.0%} "
+            f"apart at the least size and {apart[-1]:.0%} at the largest. There more channels "
+            "than rings fill the gaps. Between, the choice of channels is the better. By default "
+            f"`{RIVALS[0]}` is launched as all plans are, so plans compare. NCCL {RELEASE} is "
+            "launched as the group that it launches. `--processes group` launches both so."
         ),
     )
 

@@ -77,9 +77,9 @@ def training(
     return Section(
         title="Communication in data-parallel training",
         text=[
-            "Every iteration reduces all gradients at once, after computing: nothing overlaps. "
-            "Gradients and computing times are those of the catalogue of workloads, on each of "
-            f"the {len(unique(preset))} unique allocations of `{preset}`.",
+            "Every iteration reduces all gradients at once, after computing, so nothing overlaps. "
+            "Gradients and computing times come from the catalogue of workloads, on each of the "
+            f"{len(unique(preset))} unique allocations of `{preset}`.",
         ],
         tables=[_reductions(chosen, found, contestants), _shares(chosen, found, contestants)],
     )
@@ -122,9 +122,9 @@ def _reductions(
         rows=tuple(rows),
         formats=("", "", *(".2f",) * 6),
         note=(
-            "Where ours part and why: for the reason given above for all-reduce, since all of an "
-            "iteration's gradients go at once here. Frameworks send them in buckets, and the "
-            "paper measured whole runs."
+            "Ours part for the reason given above for all-reduce, since all gradients of an "
+            "iteration go at once here. Frameworks send them in buckets, and the paper measured "
+            "whole runs."
         ),
     )
 
@@ -154,7 +154,7 @@ def _shares(
         rows=tuple(rows),
         formats=("", ".0f", ".1f", *(".0%",) * len(heads)),
         note=(
-            "Computing times are calibrated to MAPA's run times, hence shares say what "
-            "communication would be of such runs, not of Blink's."
+            "Computing times are calibrated to MAPA's run times. So the shares are those of such "
+            "runs, not of Blink's."
         ),
     )

@@ -20,12 +20,12 @@ FIGURES = {
 
 NOTES = {
     "dgx1-v100": (
-        "57.85 is the value of the best ring of three GPUs, (2, 1, 0); the medians here lie a "
+        "57.85 is the value of the best ring of three GPUs, (2, 1, 0). The medians here lie a "
         "step below it, at (4, 0, 1), the best ring of five, with 53.51. No ring that greedy "
         "chooses has a value near 12.33 (10.44 and 17.86 are next to it). The published quartile "
-        "is the regression's value of no link at all, so that one-GPU jobs were very likely "
-        "counted in. With them it comes out to the digit with those seeds where enough other "
-        "jobs lie below it."
+        "is the regression's value of no link at all, so one-GPU jobs were very likely counted "
+        "in. With them it comes out to the digit with those seeds where enough other jobs lie "
+        "below it."
     ),
     "torus2d-16": (
         "Preserve has the highest quartiles or shares them, by less than the paper says. With a "
@@ -44,9 +44,9 @@ SPACED_NOTES = {
         "says. Its sentence on preserve's tail still does not come out."
     ),
     "cubemesh-16": (
-        "On a machine with room to choose, the paper's main claim comes out by the sound model "
-        "with every second seed or more: half of preserve's jobs are about as fast as the fastest "
-        "of baseline and topology-aware, or faster. Its sentence on the minimum does not."
+        "On a machine with room to choose, the sound model confirms the paper's main claim with "
+        "every second seed or more. Half of preserve's jobs are about as fast as the fastest of "
+        "baseline and topology-aware, or faster. Its sentence on the minimum does not."
     ),
 }
 
@@ -75,10 +75,10 @@ def effective_bandwidth(
     return Section(
         title=FIGURES[machine],
         text=[
-            "The tables are of the sensitive jobs of two or more GPUs in the mix of Table 3, "
-            "preserve ranked by the model that measures; the charts show the other workloads as "
-            "well. The published model is what the paper's figures show: they plot predictions, "
-            "not measurements.",
+            "The tables have the sensitive jobs of two or more GPUs in the mix of Table 3, with "
+            "preserve ranked by the model that measures. The charts show the other workloads as "
+            "well. The paper's figures show the published model: they plot predictions, not "
+            "measurements.",
         ],
         tables=[
             _statement_table(runs, NOTES[machine]),
@@ -116,7 +116,7 @@ def _spaced_tables(spaced: Sequence[Run], gap: float) -> list[StudyTable]:
 
 
 def _statement_table(
-    runs: Sequence[Run], note: str, title: str = "What the paper says, checked"
+    runs: Sequence[Run], note: str, title: str = "The paper's sentences, checked"
 ) -> StudyTable:
     machine = runs[0].machine
     seeds = list(dict.fromkeys(run.seed for run in runs))
@@ -137,8 +137,9 @@ def _statement_table(
         ),
         rows=tuple(_statement_row(statement, found) for statement in statements),
         note=(
-            f"Numbers of seed {seeds[0]}, in GB/s where no other unit stands; the counts are over "
-            f"{len(seeds)} seeds. 'Near' and 'equivalent' are read as at most 10 % below. {note}"
+            f"The numbers are of seed {seeds[0]}, in GB/s where no other unit stands. The counts "
+            f"are over {len(seeds)} seeds. We read 'near' and 'equivalent' as at most 10 % below. "
+            f"{note}"
         ),
     )
 

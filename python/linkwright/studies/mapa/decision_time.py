@@ -31,8 +31,9 @@ def decision_time(repeats: int, progress: Progress | None = None) -> Section:
     return Section(
         title="Fig. 19: time of a decision",
         text=[
-            f"One decision of `preserve` for a sensitive job on an idle machine, which is the "
-            f"worst case. The minimum of {repeats}, on the computer that ran the study.",
+            "The table has one decision of `preserve` for a sensitive job on an idle machine, "
+            f"which is the worst case. The numbers are the minimum of {repeats}, on the computer "
+            "that ran the study.",
         ],
         tables=[_time_table(points), _comparison_table(points)],
         figures={"decision-time": decision_times(points)},
@@ -81,7 +82,7 @@ def _comparison_table(points: list[DecisionTime]) -> StudyTable:
             f"{typical} of {len(points)} decisions take at most "
             f"{entry['typical_at_most'] * 1e3:.0f} ms. Rings on machines of up to 16 GPUs are "
             "looked up in tables that are made once per machine. The time to make them is not in "
-            "these numbers. The other programs' times were measured by others on machines that "
-            "they do not state."
+            "these numbers. Others measured the other programs' times, on machines that they do "
+            "not state."
         ),
     )

@@ -37,8 +37,8 @@ def fragmentation(
         text=[
             f"{count} training jobs of two to five GPUs, uniform over six networks, run "
             f"({chosen.discipline}) on `{MACHINE}` under `baseline`. The quality of an allocation "
-            "is the bandwidth of the pairs that its ring uses, as a share of the best ring on the "
-            f"idle machine. Seed {seeds[0]}, and the range over {len(seeds)} seeds.",
+            "is the bandwidth of its ring's pairs, as a share of the best ring on the idle "
+            f"machine. The tables have seed {seeds[0]}, and the range over {len(seeds)} seeds.",
         ],
         tables=[
             _example_table(machine),
@@ -97,7 +97,7 @@ def _statement_table(by_seed: Sequence[dict[int, list[float]]]) -> StudyTable:
     lower = [each.lower for each in quartiles]
     most, least = entry["upper_quartile_at_most"], entry["lower_quartile_at_most"]
     return StudyTable(
-        title="What the paper says of Fig. 4",
+        title="The paper's sentences on Fig. 4",
         columns=("statement", "published", "reproduced", "over the seeds", "holds in"),
         rows=(
             _row(
@@ -120,11 +120,11 @@ def _statement_table(by_seed: Sequence[dict[int, list[float]]]) -> StudyTable:
             ),
         ),
         note=(
-            "The model fragments the machine less than the paper's was. Three GPUs have one of "
-            "seven qualities, between 100 % (125 GB/s) and 39 % (49 GB/s), so a quartile "
-            "jumps. The upper one is 80 %, as published, with about every second seed, and the "
-            "lower one mostly a step or two above. Which jobs end when decides what is fragmented; "
-            "the paper's run times were measured, and its list is unpublished."
+            "The model's machine is less fragmented than the paper's. Three GPUs have one of "
+            "seven qualities, between 100 % (125 GB/s) and 39 % (49 GB/s), so a quartile jumps. "
+            "The upper one is 80 %, as published, with about every second seed, and the lower one "
+            "mostly a step or two above. Fragments depend on which jobs end when. The paper's run "
+            "times were measured, and its list is unpublished."
         ),
     )
 

@@ -79,9 +79,10 @@ def all_reduce_by_size() -> Section:
     return Section(
         title="Fig. 2a: all-reduce by size and link",
         text=[
-            f"An all-reduce of two GPUs of `{MACHINE}`, as NCCL {entry['nccl']}, the paper's, "
-            "would choose its algorithm and protocol and as the clock of collectives times it: "
-            "`linkwright collective expect`. The figure's values are drawn only.",
+            f"An all-reduce runs on two GPUs of `{MACHINE}`. It takes the algorithm and protocol "
+            f"that NCCL {entry['nccl']}, the paper's, would choose. The clock of collectives "
+            "times it, as `linkwright collective expect` does. The figure draws its values and "
+            "prints none.",
         ],
         tables=[
             StudyTable(
@@ -95,7 +96,7 @@ def all_reduce_by_size() -> Section:
                 ),
             ),
             StudyTable(
-                title="What the paper says of Fig. 2a",
+                title="The paper's sentences on Fig. 2a",
                 columns=("source", "statement", "holds", "reproduced"),
                 rows=tuple(statements),
             ),
@@ -133,10 +134,9 @@ def speedup_by_link(chosen: Reading) -> Section:
         text=[
             "Two GPUs on each class of links, at the bus bandwidths of large all-reduces above. "
             + (
-                "This reading's computing times are calibrated such that VGG-16 has the published "
-                "slope at MAPA's own bandwidths of two GPUs, by one factor for all "
-                "networks. The row of VGG-16 is no check. Insensitive networks are taken to be "
-                "flat."
+                "In this reading one factor calibrates the computing times of all networks. With "
+                "it VGG-16 has the published slope at MAPA's own bandwidths of two GPUs. So the "
+                "row of VGG-16 is no check. Insensitive networks are taken to be flat."
                 if chosen.by_slope
                 else "Computing times are calibrated on seconds, not on this figure."
             ),
@@ -155,8 +155,8 @@ def speedup_by_link(chosen: Reading) -> Section:
                 rows=tuple(rows),
                 formats=("", "", "", ".2f", ".2f", ".0f"),
                 note=(
-                    "Section 2.3 has sensitive networks on a fragmented allocation slow down by "
-                    f"more than {entry['slower_by_more_than']:.0%}: "
+                    "By Section 2.3 sensitive networks slow down by more than "
+                    f"{entry['slower_by_more_than']:.0%} on a fragmented allocation. "
                     + _slower(felt, 1 + entry["slower_by_more_than"])
                 ),
             )
@@ -166,7 +166,7 @@ def speedup_by_link(chosen: Reading) -> Section:
 
 def _slower(felt: Mapping[str, float], bound: float) -> str:
     enough = [name for name, factor in felt.items() if factor > bound]
-    return f"on PCIe {len(enough)} of {len(felt)} do, {', '.join(enough)}."
+    return f"Over PCIe {len(enough)} of {len(felt)} do: {', '.join(enough)}."
 
 
 def data_of_networks() -> Section:
@@ -187,8 +187,8 @@ def data_of_networks() -> Section:
         title="Fig. 5: sizes and calls",
         text=[
             "Five of the six counts of calls are exactly 10,000 times the layers with parameters, "
-            "and one more: they are read as calls of a run of 10,000 iterations. Each "
-            "iteration calls once a layer, and the run once at its start "
+            "plus one. We read them as calls of a run of 10,000 iterations. Each iteration calls "
+            "once a layer, and the run once at its start "
             "([why](../decisions/0011-iterations.md)). The mean size is all gradients over the "
             "calls of an iteration.",
         ],
@@ -207,9 +207,9 @@ def data_of_networks() -> Section:
                 formats=("", ",", ",.1f", ",.0f", "", ""),
                 note=(
                     "GoogLeNet's mean is above 10^5 bytes, too, with its auxiliary heads or "
-                    "without them (437 kB), where the paper explains by a mean below it that the "
-                    "network does not feel its links. CaffeNet has AlexNet's layers and gradients, "
-                    "and yet reads as insensitive."
+                    "without them (437 kB). The paper says that the network does not feel its "
+                    "links because its mean is below that. CaffeNet has AlexNet's layers and "
+                    "gradients, and yet reads as insensitive."
                 ),
             )
         ],

@@ -48,11 +48,11 @@ def other_patterns(
     return Section(
         title="Patterns other than rings",
         text=[
-            f"{JOBS} jobs on `{MACHINE}`, uniform over the six networks, one to {LARGEST} GPUs and "
-            f"four patterns: {', '.join(PATTERNS)}. All wait from the start. A ring all-reduces, "
-            "and is judged by that. Of a chain, a star and all-to-all each edge carries the "
-            "gradients both ways. The pattern's bandwidth is the common rate at which all "
-            "edges do so at once. The paper prints no number of these patterns.",
+            f"{JOBS} jobs on `{MACHINE}`, uniform over the six networks, one to {LARGEST} GPUs "
+            f"and four patterns: {', '.join(PATTERNS)}. All wait from the start. A ring "
+            "all-reduces, and is judged by that. In a chain, a star and all-to-all each edge "
+            "carries the gradients both ways. The pattern's bandwidth is the common rate at which "
+            "all edges do so at once. The paper prints no number of these patterns.",
         ],
         tables=[_bandwidth_table(by_policy), _run_time_table(by_policy)],
     )
@@ -81,8 +81,8 @@ def _bandwidth_table(by_policy: dict[str, list[Rows]]) -> StudyTable:
         rows=tuple(rows),
         formats=("", "", "d", ".2f", ".2f", ".2f"),
         note=(
-            "Of a ring the bus bandwidth of an all-reduce, of the others what each edge has. "
-            "Preserve ranks by it."
+            "A ring has the bus bandwidth of an all-reduce, another pattern the bandwidth of each "
+            "edge. Preserve ranks by it."
         ),
     )
 
@@ -109,7 +109,8 @@ def _run_time_table(by_policy: dict[str, list[Rows]]) -> StudyTable:
         columns=("pattern", *heads),
         rows=tuple(rows),
         formats=("", *(".3f",) * len(heads)),
-        note="Quartiles of run times, baseline by policy; throughput is the median of the seeds.",
+        note="The numbers are quartiles of run times, baseline by policy. Throughput is the "
+        "median of the seeds.",
     )
 
 

@@ -29,14 +29,13 @@ def regression() -> Section:
     return Section(
         title="Table 2 and Fig. 12: two models of effective bandwidth",
         text=[
-            f"The paper fits Eq. 2 to {samples} measurements, one for each mix (x, y, z) of "
-            "double NVLinks, single NVLinks and PCIe links that an allocation of two to five "
-            f"GPUs of a DGX-1V can have. Counting the links of rings on `{MACHINE}`, "
-            f"{_count(points)} mixes exist; {_count(best)} of them are those of the ring with "
-            "the most bandwidth on its set of GPUs. Neither number is the paper's, which does "
-            "not say how it counted. The measurements are unpublished, so that Fig. 12's "
-            "measured axis cannot be reproduced: the sound model, which is derived and not "
-            "fitted, takes its place.",
+            f"The paper fits Eq. 2 to {samples} measurements on allocations of two to five GPUs "
+            "of a DGX-1V. It takes one for each mix (x, y, z) of double NVLinks, single NVLinks "
+            f"and PCIe links. If we count the links of rings on `{MACHINE}`, {_count(points)} "
+            f"mixes exist. In {_count(best)} of them the ring has the most bandwidth on its set "
+            "of GPUs. Neither number is the paper's, which does not say how it counted. The "
+            "measurements are unpublished, so Fig. 12's measured axis cannot be reproduced. The "
+            "sound model, which is derived and not fitted, takes its place.",
         ],
         tables=[
             _difference_table(best),
@@ -106,8 +105,8 @@ def _difference_table(points: Sequence[ModelPoint]) -> StudyTable:
         rows=tuple(rows),
         formats=("", "", ".1f", "+z.1f", "+z.1f"),
         note=(
-            "For two GPUs both agree, since the sound model takes the regression's three values "
-            "for two GPUs as the share of the peak that a link reaches."
+            "For two GPUs both agree. The sound model takes the regression's three values for two "
+            "GPUs as the share of the peak that a link reaches."
         ),
     )
 

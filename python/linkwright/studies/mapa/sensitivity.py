@@ -91,13 +91,13 @@ def _disagreement(parted: Sequence[str]) -> str:
     if not parted:
         return "Every label comes out."
     return (
-        "Excess of the time on the worst set, with the computing times of the reading, and no "
-        f"network taken to be flat. These part from the paper: {', '.join(parted)}. CaffeNet has "
-        "AlexNet's gradients and computes as long here: whatever measures one sensitive measures "
-        "the other so. The paper says that CaffeNet makes too few calls. Fig. 5b gives it more "
-        "than AlexNet, which it labels sensitive. Of GoogLeNet it says that its data are small, "
-        "and their mean is above the paper's own bound. The formula hides no communication behind "
-        "computing."
+        "The table has the excess of the time on the worst set, with the computing times of the "
+        "reading. No network is taken to be flat. These part from the paper: "
+        f"{', '.join(parted)}. CaffeNet has AlexNet's gradients and computes as long here. So any "
+        "measure finds both sensitive or neither. The paper says that CaffeNet makes too few "
+        "calls. Fig. 5b gives it more than AlexNet, which it labels sensitive. Of GoogLeNet it "
+        "says that its data are small, and their mean is above the paper's own bound. The formula "
+        "hides no communication behind computing."
     )
 
 
@@ -127,10 +127,10 @@ def _played_table(machine: System, bound: float) -> StudyTable:
         formats=("", "", *("+.1%",) * len(SAMPLES), ""),
         note=(
             "`linkwright allocate --program NETWORK --sensitivity measured` plays a step of "
-            "PyTorch, layer by layer. It reduces gradients while others are computed; samples are "
-            "of each GPU. The more samples, the more of the links is hidden behind computing. "
-            "Sensitivity is then a matter of the batch, which the paper does not print. CaffeNet "
-            "is measured sensitive with each of these, against its label, and Inception-v3 "
+            "PyTorch, layer by layer. It reduces gradients while others are computed. The samples "
+            "are per GPU. The more samples, the more of the communication hides behind computing. "
+            "So sensitivity depends on the batch, and the paper does not print it. CaffeNet is "
+            "measured sensitive with each of these, against its label, and Inception-v3 "
             "insensitive."
         ),
     )

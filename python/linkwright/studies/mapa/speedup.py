@@ -36,13 +36,13 @@ def speedup(runs: Sequence[Run], chosen: Reading) -> Section:
         title="Table 3: speed-up over the baseline",
         text=[
             f"300 jobs, uniform over {_drawn_from(chosen)} and one to five GPUs, all waiting from "
-            f"the start ({chosen.discipline}), on `dgx1-v100`. Ratios of the quartiles of run "
-            "times, baseline by policy, over the bandwidth-sensitive jobs of two or more GPUs; "
-            "throughput over all jobs. The paper's list of jobs is unpublished: seed "
-            f"{runs[0].seed} stands for it, and {seeds} seeds say how much is chance.",
+            f"the start ({chosen.discipline}), on `dgx1-v100`. The table has ratios of the "
+            "quartiles of run times, baseline by policy, over the bandwidth-sensitive jobs of two "
+            "or more GPUs. Throughput is over all jobs. The paper's list of jobs is unpublished. "
+            f"Seed {runs[0].seed} stands for it, and {seeds} seeds show how much is chance.",
             "Preserve is played twice: ranked by the published regression, as in the paper, and "
-            "by the sound model. The other policies do not look at effective bandwidth. Run "
-            "times follow one model whoever ranks, so that all are compared in one world.",
+            "by the sound model. The other policies do not look at effective bandwidth. Run times "
+            "follow the same model under every ranking, so all are compared in one world.",
         ],
         tables=[
             headline_table(runs),
@@ -66,7 +66,7 @@ def _outcome(chosen: Reading) -> str:
             "as much as a class of links or nothing"
         )
     return (
-        "The slowest job's gain comes out, and throughput in the paper's order; the 75th "
+        "The slowest job's gain comes out, and throughput in the paper's order. The 75th "
         "percentile gains more than published with this seed and less with most others"
     )
 
@@ -87,11 +87,10 @@ def speedup_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
         rows=tuple(rows),
         formats=("", "", *(".3f",) * 5, ".2f"),
         note=(
-            f"{_outcome(chosen)}; the medians do not come out. The paper does not say which jobs "
+            f"{_outcome(chosen)}. The medians do not come out. The paper does not say which jobs "
             "its quartiles are over, and its own numbers part. By Section 4.1 the 75th percentile "
-            "falls from 540 s to 498 s (1.084) and 505 s (1.069), where the table has 1.124 and "
-            "1.014. The fastest jobs of the model have the best links under every policy, hence "
-            "1.000."
+            "falls from 540 s to 498 s (1.084) and 505 s (1.069). The table has 1.124 and 1.014. "
+            "The fastest jobs of the model have the best links under every policy, hence 1.000."
         ),
     )
 
@@ -167,8 +166,8 @@ def _spread_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
         rows=tuple(rows),
         note=(
             "One list of 300 jobs says little. Run times are steps, one per network, size and "
-            "class of links, so that a quartile of some hundred jobs moves by a whole step or "
-            f"not at all. Throughput, a sum over all jobs, is steadier, and {_throughput(chosen)}."
+            "class of links. So a quartile of some hundred jobs moves by a whole step or not at "
+            f"all. Throughput, a sum over all jobs, is steadier, and {_throughput(chosen)}."
         ),
     )
 
@@ -204,10 +203,10 @@ def _seconds_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
         rows=tuple(rows),
         formats=("", "", ".0f", ".0f"),
         note=(
-            "Networks compute as fast as Fig. 2b's slope has it, so that all times "
-            "are shorter than the paper's. Only differences between policies can be compared."
+            "The speed of computing follows Fig. 2b's slope, so all times are shorter than the "
+            "paper's. Only differences between policies can be compared."
             if chosen.by_slope
             else "Seconds are no independent check: the workloads' batch sizes are calibrated to "
-            "the paper's times on good links. What the model predicts is how much worse links cost."
+            "the paper's times on good links. The model predicts only the cost of worse links."
         ),
     )

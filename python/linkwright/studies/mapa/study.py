@@ -13,15 +13,15 @@ __all__ = ["INTRODUCTION", "TITLE", "MapaStudy"]
 
 TITLE = "GPUs whose links suit a job"
 INTRODUCTION = (
-    "MAPA (Ranganath et al., SC'21) gives jobs on a shared server the GPUs whose links suit "
-    "them, and reports what that gains. This study plays the paper's experiments on Linkwright's "
-    "model of the same machines and puts each published number beside the reproduced one.",
-    "The comparison is limited to published numbers. The job lists, the measured run "
-    "times and the measured bandwidths are not. The figures are box plots without a table, so "
-    "that the paper's sentences about them are what is checked. How fast networks compute is "
-    "calibrated on the one slope that Fig. 2b's sentence prints, or in another reading on the "
-    "paper's run times on good links: ratios between policies are results, and seconds are not. "
-    "Where numbers part, the table shows both.",
+    "MAPA (Ranganath et al., SC'21) gives jobs on a shared server the GPUs whose links suit them, "
+    "and reports the gain. This study plays the paper's experiments on Linkwright's model of the "
+    "same machines and puts each published number beside the reproduced one.",
+    "The comparison is limited to published numbers. The job lists, the measured run times and "
+    "the measured bandwidths are unpublished. The figures are box plots without a table, so the "
+    "study checks the paper's sentences about them. The speed of computing is calibrated on the "
+    "one slope that Fig. 2b's sentence prints. In another reading it is calibrated on the paper's "
+    "run times on good links. So ratios between policies are results, and seconds are not. Where "
+    "numbers part, the table shows both.",
 )
 
 

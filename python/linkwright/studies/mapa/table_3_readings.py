@@ -104,17 +104,17 @@ def readings(seeds: Sequence[int], progress: Progress | None = None) -> Section:
     return Section(
         title="Table 3 in every reading",
         text=[
-            "The text leaves five choices. Jobs are drawn from the six networks of Fig. 5, as the "
-            "sentence on the list of jobs and the authors' published generator have it, or from "
-            "all nine workloads that Section 4 names. Insensitive jobs take as long on any links, "
-            "as Fig. 16 has it, or feel them as their data says. The queue is first in, first out, "
-            "as Section 4 says, or backfilled, as a policy that can employ reordering may be. Run "
-            "times follow the sound model or Eq. 2. And how fast networks compute follows from "
-            "Fig. 2b's slope or from Section 4.1's seconds.",
-            "The study plays `text` unless it is asked otherwise: each choice as its sentence has "
-            "it, and the sound model, since the paper's times were measured on a machine and not "
-            "taken from its regression. `--set reading=published-fit` is nine workloads that all "
-            "feel their links, fitted to the seconds.",
+            "The text leaves five choices. Jobs are drawn from the six networks of Fig. 5, or "
+            "from all nine workloads that Section 4 names. The sentence on the list of jobs and "
+            "the authors' published generator have the six. Insensitive jobs take as long on any "
+            "links, as Fig. 16 has it, or feel them by their data. The queue is first in, first "
+            "out, as Section 4 says, or backfilled, as a policy that reorders may do. Run times "
+            "follow the sound model or Eq. 2. The speed of computing follows from Fig. 2b's slope "
+            "or from Section 4.1's seconds.",
+            "By default the study plays `text`, with each choice as its sentence has it. It takes "
+            "the sound model, since the paper measured its times on a machine and did not take "
+            "them from its regression. `--set reading=published-fit` plays nine workloads that "
+            "all feel their links, fitted to the seconds.",
         ],
         tables=[
             StudyTable(
@@ -134,13 +134,13 @@ def readings(seeds: Sequence[int], progress: Progress | None = None) -> Section:
                 rows=tuple(rows),
                 formats=(*("",) * 6, *(".3f",) * 6),
                 note=(
-                    f"Medians of {len(seeds)} seeds, policies ranked by the published model; 'off "
-                    "by' is the mean difference of the three throughputs from the published ones. "
-                    f"`text` is number {places['text']} and `published-fit` number "
-                    f"{places['published-fit']} of {len(found)}. No row is a check of what it is "
-                    "calibrated on: those on the slope say nothing of Fig. 2b, those on seconds "
-                    "nothing of Section 4.1's. The relative sizes of the networks' batches come "
-                    "from the seconds in all."
+                    f"The numbers are medians of {len(seeds)} seeds, with policies ranked by the "
+                    "published model. 'Off by' is the mean difference of the three throughputs "
+                    f"from the published ones. `text` is number {places['text']} and "
+                    f"`published-fit` number {places['published-fit']} of {len(found)}. No row "
+                    "checks its own calibration: rows on the slope say nothing of Fig. 2b, and "
+                    "rows on seconds nothing of Section 4.1's. The relative sizes of the "
+                    "networks' batches come from the seconds in all."
                 ),
             )
         ],

@@ -61,9 +61,9 @@ def by_gpus(chosen: Reading) -> Section:
         title="Fig. 6: run time by GPUs and iterations",
         text=[
             "The paper shows VGG-16 for the sensitive networks and GoogLeNet for the insensitive "
-            "ones, and for both says: more GPUs or iterations do not change which networks feel "
-            "the links. "
-            f"Here the best and the worst set of GPUs of an idle `{MACHINE}` by the sound model.",
+            "ones. It says for both that more GPUs or iterations do not change which networks "
+            "feel the links. The table has the best and the worst set of GPUs of an idle "
+            f"`{MACHINE}` by the sound model.",
         ],
         tables=[
             StudyTable(
@@ -83,9 +83,9 @@ def by_gpus(chosen: Reading) -> Section:
                 rows=tuple(rows),
                 formats=("", ",", ".1f", ".1f", ".0f", ".0f", ".2f", ".0f", ".0f", ".2f"),
                 note=(
-                    "That GoogLeNet is flat is taken from the paper in this reading, no result."
+                    "This reading takes a flat GoogLeNet from the paper. It is no result."
                     if chosen.flat
-                    else "That GoogLeNet feels its links at all parts from the paper."
+                    else "Here GoogLeNet feels its links, against the paper."
                 ),
             )
         ],
@@ -120,10 +120,10 @@ def by_scores(chosen: Reading) -> Section:
     return Section(
         title="Fig. 11: scores of allocations",
         text=[
-            "VGG-16 on every set of four and of five GPUs of an idle machine, its gradients "
-            f"reduced as NCCL {release} would on exactly these: the times are those of the clock "
-            "of collectives, which knows none of the scores. A score that tells the run time has "
-            "a rank correlation of -1 with it.",
+            "VGG-16 runs on every set of four and of five GPUs of an idle machine. Its gradients "
+            f"are reduced as NCCL {release} would on exactly these. The times come from the clock "
+            "of collectives, which knows none of the scores. A score that predicts the run time "
+            "has a rank correlation of -1 with it.",
         ],
         tables=[
             StudyTable(
@@ -138,9 +138,10 @@ def by_scores(chosen: Reading) -> Section:
                 rows=tuple(rows),
                 formats=("", "", "+.2f", "+.2f", "+.2f"),
                 note=(
-                    "Published: aggregated bandwidth does not correlate well with run time, "
-                    "effective bandwidth does. The paper plots the bandwidth that it measured, "
-                    "which follows from the same all-reduce as the time; predictions stand here."
+                    "The paper says that effective bandwidth correlates well with run time, and "
+                    "aggregated bandwidth does not. It plots the bandwidth that it measured, "
+                    "which follows from the same all-reduce as the time. The table has "
+                    "predictions."
                 ),
             ),
             StudyTable(
@@ -198,10 +199,10 @@ def by_bandwidth(runs: Sequence[Run], chosen: Reading) -> Section:
     return Section(
         title="Fig. 16: run time against effective bandwidth",
         text=[
-            "All jobs of two or more GPUs of Table 3's mix, under every policy and seed, by the "
-            "bandwidth that the sound model gives their GPUs. The paper says that insensitive "
-            "workloads do not feel it, that sensitive ones do, and that more than "
-            f"{little:.0f} GB/s change little.",
+            "The table has all jobs of two or more GPUs of Table 3's mix, under every policy and "
+            "seed. It sorts them by the bandwidth that the sound model gives their GPUs. The "
+            "paper says that insensitive workloads do not feel it, that sensitive ones do, and "
+            f"that more than {little:.0f} GB/s change little.",
         ],
         tables=[
             StudyTable(
@@ -216,10 +217,14 @@ def by_bandwidth(runs: Sequence[Run], chosen: Reading) -> Section:
                 rows=tuple(rows),
                 formats=("", "", ".2f", ".2f", ".2f"),
                 note=(
-                    f"From 25 to {little:.0f} GB/s sensitive jobs take at most {most:.2f} times as "
-                    "long as beyond. Jobs of more GPUs have more bandwidth and more to send, so "
-                    "that an insensitive row need not be 1.00 throughout."
-                    + (" That insensitive jobs are flat is taken from here." if chosen.flat else "")
+                    f"From 25 to {little:.0f} GB/s sensitive jobs take at most {most:.2f} times "
+                    "as long as beyond. Jobs of more GPUs have more bandwidth and more to send, "
+                    "so an insensitive row need not be 1.00 throughout."
+                    + (
+                        " The reading takes from this figure that insensitive jobs are flat."
+                        if chosen.flat
+                        else ""
+                    )
                 ),
             )
         ],

@@ -46,9 +46,10 @@ def ablation(measured: Measured) -> Section | None:
     return Section(
         title="Sections 3.1, 4.2 and 4.4: switches of the controller",
         text=[
-            "The text's controller has a request tracker. Its second levels write back first what "
-            "a miss evicts, and spare lines whose lease is valid. They lock a line from a write "
-            "until its answer. The tables above have the locks alone, which the model always had.",
+            "The text's controller has a request tracker. Its second levels first write back the "
+            "line that a miss evicts, and spare lines whose lease is valid. They lock a line from "
+            "a write until its answer. The tables above have the locks alone, which the model "
+            "always had.",
             "Here are runs with each of the others, and without the locks. The next table names "
             "whose. The nine benchmarks have the sizes that all memory systems ran; Xtreme has 384 "
             "and 768 KB. Statements that need other runs count as above.",

@@ -35,13 +35,13 @@ _WRITES = (
     "it writes through."
 )
 _QUEUES = (
-    "Most of a latency here is waiting for registers and links, which hangs on how much is under "
-    "way at once. The open model's bounds on that are the sources of ours."
+    "Most of a latency here is waiting for registers and links. It depends on how much is under "
+    "way at once, and our bounds on that are those of the open model."
 )
 _RENEWED = (
-    "MGCC's leases end while a kernel reads its lines again: an L1 asks anew after every few "
-    "writes of its compute unit, and mended after 64 reads. The benchmarks that use lines again "
-    "(aes, bfs, conv, fir) pay; those that stream do not."
+    "MGCC's leases end while a kernel reads its lines again. An L1 asks anew after every few "
+    "writes of its compute unit, mended after 64 reads. The benchmarks that use lines again (aes, "
+    "bfs, conv, fir) pay; those that stream do not."
 )
 _WAITS = (
     "Here an access waits for the whole of the one before it, whose lines take their turns. "

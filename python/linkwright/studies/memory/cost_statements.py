@@ -54,8 +54,8 @@ _WHY_STORED = {
     "written, and until when it is leased.",
 }
 _WHY_TRAFFIC = {
-    "read response": "The text adds 4 bytes to 80 (data, acknowledgement, metadata and address), "
-    "a response is 68 bytes here, as in the open simulator. Mended, an epoch's byte goes with it.",
+    "read response": "The text adds 4 bytes to 80 (data, acknowledgement, metadata and address). "
+    "A response is 68 bytes here, as in the open simulator. Mended, an epoch's byte goes with it.",
     "write response": "The text's 76 bytes hold the block. An acknowledgement is 4 bytes here: as "
     "printed, MGCC adds the block to it; mended, two times alone.",
     "read request": "Mended, an epoch's byte goes with the time.",
@@ -63,8 +63,8 @@ _WHY_TRAFFIC = {
 }
 _WHY_SAVED = (
     "The text does not say against what. G-TSC as it is modelled here sends a request with its "
-    "time and the copy's, and so 2 bytes more. 41.7 % are 14 bytes in place of 24: a request of "
-    "12 that carried a time of 2, the warp's of 8 and the copy's of 2."
+    "time and the copy's, and so 2 bytes more. 14 bytes in place of 24 make 41.7 %. Those 24 are "
+    "a request of 12 with three times: one of 2, the warp's of 8 and the copy's of 2."
 )
 
 COST_STATEMENTS: tuple[Statement, ...] = (

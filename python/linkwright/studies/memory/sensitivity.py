@@ -38,7 +38,10 @@ def coherence(measured: Measured) -> Section:
     ]
     return Section(
         title="Fig. 4-4: written through, coherent, sequential",
-        text=[f"Over {BASE}. Latencies are means of all answers of a level, waiting included."],
+        text=[
+            f"All numbers are over {BASE}. Latencies are means of all answers of a level, "
+            "waiting included."
+        ],
         tables=[
             StudyTable(
                 title=f"Performance over {BASE}",
@@ -79,7 +82,7 @@ def hmg(measured: Measured) -> Section | None:
     rows.append(("mean", said["mean"], *(mean(by) for by in found.values())))
     return Section(
         title="Fig. 4-5: HMG",
-        text=["Performance of HMG, copies counted, over each of the others."],
+        text=["The table has the performance of HMG over each of the others. Copies count."],
         tables=[
             StudyTable(
                 title="HMG over coherent shared memory, and over RDMA",
@@ -125,7 +128,10 @@ def bandwidths(measured: Measured) -> Section:
     heads = tuple(views)
     return Section(
         title="Fig. 4-6: bandwidth to shared memory",
-        text=["Speed-up over 128 GB/s of all four GPUs together, each way, at the same latency."],
+        text=[
+            "The tables have the speed-up over 128 GB/s of all four GPUs together, each way, at "
+            "the same latency."
+        ],
         tables=[
             StudyTable(
                 title="Mean speed-up over 128 GB/s",
@@ -171,7 +177,10 @@ def scaling(measured: Measured) -> Section:
     rows.append(("mean, published", None, *told))
     return Section(
         title="Fig. 4-7: 8 and 16 GPUs",
-        text=["Speed-up over 4 GPUs, the same work. Each GPU brings 32 GB/s to shared memory."],
+        text=[
+            "The table has the speed-up over 4 GPUs on the same work. Each GPU brings 32 GB/s "
+            "to shared memory."
+        ],
         tables=[
             StudyTable(
                 title="Speed-up over 4 GPUs",

@@ -110,17 +110,18 @@ def _mm_above_ideal(view: View) -> Outcome:
 
 
 _LATENCY = (
-    "What more bandwidth is worth ends where latency and the L2s' registers decide: the switch is "
-    "140 cycles a hop and a bank has 64 lines under way. Writing through, relaxed kernels ask for "
-    "more than 32 GB/s a GPU here at all times."
+    "More bandwidth gains nothing once latency and the L2s' registers decide. The switch takes "
+    "140 cycles a hop, and a bank has 64 lines under way. Writing through, relaxed kernels ask "
+    "for more than 32 GB/s a GPU here at all times."
 )
 _ONE_BY_ONE = (
-    "Under SC a wavefront has one access under way, so that time is latency, which bandwidth "
-    "lessens only while the switch is full."
+    "Under SC a wavefront has one access under way, so its time is latency. Bandwidth lessens "
+    "latency only while the switch is full."
 )
 _STRONG = (
-    "Work is the same on more GPUs: at these sizes all groups of mm, atax and bicg run at once on "
-    "four GPUs already, and the others gain less than GPUs are added by what a launch takes."
+    "More GPUs share the same work. At these sizes all groups of mm, atax and bicg run at once on "
+    "four GPUs already. A launch takes time on any number of GPUs, so the others gain less than "
+    "GPUs are added."
 )
 
 SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
@@ -187,11 +188,10 @@ SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
         "",
         _mm_above_ideal,
         both=True,
-        why="A compute unit holds 16 groups, so that four GPUs run all 1,024 of 1,024 rows at "
-        "once, and all of 2,048 rows still would. There remains a group's own way "
-        "through its steps. Groups go in step and ask for the same lines, so that two of three "
-        "accesses to "
-        "second levels wait for a line that is on its way from memory. More GPUs do not shorten "
-        "that wait, and bandwidth hardly does (Fig. 4-6).",
+        why="A compute unit holds 16 groups. Four GPUs run all 1,024 groups of 1,024 rows at "
+        "once, and they would run those of 2,048 rows, too. There remain the steps of one group. "
+        "Groups go in step and ask for the same lines. Two of three accesses to second levels "
+        "wait for a line that is on its way from memory. More GPUs do not shorten that wait, and "
+        "bandwidth hardly does (Fig. 4-6).",
     ),
 )

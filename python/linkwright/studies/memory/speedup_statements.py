@@ -115,43 +115,43 @@ def _hmg(benchmark: str | None = None, over: str = "tsm-wt-c-rc") -> ViewOf:
 
 _SAID = published()["fig_4_5"]
 _CROSS = (
-    "Copies count under HMG, which are most of the time of what streams. atax and bicg have a "
-    "wavefront for each 64 rows, few at this size: either way they wait for one line after "
-    "another, and remote lines that HMG keeps in a GPU's own L2 save what shared memory saves, "
-    "too."
+    "Copies count under HMG. They are most of the time of benchmarks that stream. The benchmarks "
+    "atax and bicg have a wavefront for each 64 rows, which are few at this size. Either way they "
+    "wait for one line after another. HMG keeps remote lines in a GPU's own L2, and that saves as "
+    "much as shared memory does."
 )
 _COPIED = (
-    "Of what aes, relu, fir and conv gain, which lift the mean, copies are more than half. How "
-    "long a copy takes, and whether copies overlap, the text does not say; here they come one "
-    "after another, at the bandwidth that Table 1.1's rows below have."
+    "The gains of aes, relu, fir and conv lift the mean, and copies are more than half of them. "
+    "The text does not say how long a copy takes, or whether copies overlap. Here they come one "
+    "after another, at the bandwidth of Table 1.1's rows below."
 )
 _BY_COPIES = "Each line is read, written, copied in and copied out once."
 _REREAD = (
-    "A matrix of 4,096 rows is 64 MB, a GPU's second level 2 MB. It serves a third of what misses "
-    "L1s under RDMA, where half would make the published ratio, and a quarter under shared memory, "
-    "so lines come again and again. Their bytes alone keep the links for 82 of 118 ms. At "
-    "1,024 rows, where second levels read each line once, mm gains tenfold (section 4.4.1, below)."
+    "A matrix of 4,096 rows is 64 MB, a GPU's second level 2 MB. It serves a third of the misses "
+    "of L1s under RDMA; half would make the published ratio. Under shared memory it serves a "
+    "quarter, so lines come again and again. Their bytes alone keep the links busy for 82 of 118 "
+    "ms. At 1,024 rows, where second levels read each line once, mm gains tenfold (section 4.4.1, "
+    "below)."
 )
 _WHY_TRANSACTIONS = {
     "aes": "Its blocks are read, written and copied once each here, as relu's. Tables and keys, "
     "which scalar caches read, are few lines. The text does not say which other data goes to "
     "DRAM there.",
-    "atax": "Nearly all remote accesses miss the second level, too; which share hits hangs on the "
-    "size.",
+    "atax": "Nearly all remote accesses miss the second level, too. The share that hits depends "
+    "on the size.",
     "bfs": "The number needs a graph whose reads are nearly all local. The text does not "
     "say which graph was searched. Pages here are dealt in turn, and three of four reads are "
     "remote.",
     "bicg": "As atax.",
     "conv": "Nine reads of a pixel miss an L1 often enough here that there is a remote access "
     "for each one of DRAM. A ratio of 4.91 needs L1s that keep nearly all of them.",
-    "fir": "The output is not copied out. The part of it that second levels hold at the end "
-    "never reaches DRAM. At this size that is a seventh of it; at a quarter of it more than "
-    "half, and the ratio "
-    "would hold.",
+    "fir": "The output is not copied out. The part of it that second levels hold at the end never "
+    "reaches DRAM. At this size that is a seventh. At a quarter of the size it is more than half, "
+    "and the ratio would hold.",
     "mm": _REREAD,
-    "mt": "A row of 4,096 numbers is as many pages as there are GPUs, and of each row a GPU writes "
-    "the page in its own memory: only reads are remote. With a few rows less or more it is 2.67 "
-    "(The transpose and its rows, below).",
+    "mt": "A row of 4,096 numbers has one page for each GPU. A GPU writes the page of each row "
+    "that its own memory holds, so only reads are remote. With a few rows less or more the ratio "
+    "is 2.67 (The transpose and its rows, below).",
     "relu": _BY_COPIES,
 }
 
@@ -177,11 +177,10 @@ SPEEDUP_STATEMENTS: tuple[Statement, ...] = (
         "each memory-bound benchmark (mm, bfs, relu, mt, fir) gains more than any other",
         "",
         _bound,
-        why="conv gains by remote lines that it reads again, and Table 3.2 calls it memory-bound, "
-        "too. The benchmark aes gains by the copies that it no longer needs, most of its time "
-        "under RDMA. bfs "
-        "and mm read lines again that second levels do not hold at these sizes, under shared "
-        "memory too, and the rows of mt meet few banks there (below).",
+        why="The benchmark conv gains by remote lines that it reads again. Table 3.2 calls it "
+        "memory-bound, too. Copies are most of the time of aes under RDMA, and it no longer needs "
+        "them. Under shared memory, too, bfs and mm read lines again that second levels do not "
+        "hold at these sizes. The rows of mt meet few banks there (below).",
         size=_sizes,
     ),
     Statement(

@@ -28,9 +28,9 @@ PART_HEADS = (
 PART_FORMATS = ("", ",", ".2f", ".2f", ".0%", ",.1f", ",.1f", ",.1f", ",.1f")
 
 _FOOTPRINTS = (
-    "{} of the nine ran at the footprints of Table 3.2. Longest take the product of 4,096 rows, "
-    "1.4 billion instructions of wavefronts, five to six minutes of a core for each memory system, "
-    "and bfs on 16,777,216 nodes, 0.6 billion, nine to ten."
+    "{} of the nine ran at the footprints of Table 3.2. Two take longest on each memory system. "
+    "The product of 4,096 rows has 1.4 billion instructions of wavefronts and takes five to six "
+    "minutes of a core. The search bfs on 16,777,216 nodes has 0.6 billion and takes nine to ten."
 )
 
 
@@ -78,9 +78,9 @@ def speedups(measured: Measured) -> Section:
     return Section(
         title="Fig. 3-3: shared memory over RDMA",
         text=[
-            "Under RDMA copies from and to the host count; shared memory needs none. The gain by "
-            "copies is their share of the time that shared memory saves; the rest is remote "
-            "accesses, and how kernels fare without them.",
+            "Under RDMA copies from and to the host count. Shared memory needs none. The gain by "
+            "copies is their share of the time that shared memory saves. The rest is the gain of "
+            "kernels that have no remote accesses.",
             *([_FOOTPRINTS.format(full)] if full else []),
         ],
         tables=[
@@ -127,12 +127,12 @@ def strides(measured: Measured) -> Section | None:
     return Section(
         title="The transpose and its rows",
         text=[
-            "A row of 4,096 numbers is 16 KB, four pages, and memory goes over GPUs and over banks "
-            "by 4 KB. A quarter of all tiles, which is what a GPU transposes, writes columns of "
-            "one page of each row. Under RDMA that page is in the GPU's own memory, and no write "
-            "is remote. Under shared memory all its writes cross the links of two of its eight "
+            "A row of 4,096 numbers is 16 KB, four pages, and memory goes over GPUs and over "
+            "banks by 4 KB. A GPU transposes a quarter of all tiles, and writes columns of one "
+            "page of each row. Under RDMA that page is in the GPU's own memory, and no write is "
+            "remote. Under shared memory all its writes cross the links of two of its eight "
             "banks, 4 GB/s each. So this footprint is the worst for shared memory and the best "
-            "for RDMA; with a few rows less or more, kernels are ahead under shared memory."
+            "for RDMA. With a few rows less or more, kernels are faster under shared memory."
         ],
         tables=[
             StudyTable(
@@ -170,8 +170,8 @@ def systems(measured: Measured) -> Section:
     return Section(
         title="Section 4.4.1: all memory systems over RDMA",
         text=[
-            "At the smaller sizes, which all memory systems ran. Copies count under HMG as under "
-            "RDMA."
+            "The tables have the smaller sizes, which all memory systems ran. Copies count under "
+            "HMG as under RDMA."
         ],
         tables=[
             StudyTable(
@@ -223,12 +223,12 @@ def transaction_counts(measured: Measured) -> Section:
     return Section(
         title="Table 3.3: transactions under RDMA",
         text=[
-            "Lines per 100 million instructions. The dissertation counts the instructions of "
-            "work-items or wavefronts, it does not say which, and its compiler's. Ours are those "
-            "of wavefronts, so that the ratio of both counts is what can be compared. Its DRAM "
-            "counts hold the host's copies: of relu's 8,192 lines of DRAM for kernels at 65,536 "
-            "elements the open simulator counts 16,436, 2.67 times the 6,144 remote ones. Second "
-            "levels write back, so that all that is written for kernels are write-backs.",
+            "The table counts lines per 100 million instructions. The dissertation counts the "
+            "instructions of its compiler, for work-items or wavefronts; it does not say which. "
+            "Ours are those of wavefronts, so only the ratio of both counts can be compared. Its "
+            "DRAM counts hold the host's copies. At 65,536 elements relu's kernels need 8,192 "
+            "lines of DRAM. The open simulator counts 16,436, which is 2.67 times the 6,144 "
+            "remote ones. Second levels write back, so all writes for kernels are write-backs.",
         ],
         tables=[
             StudyTable(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkwright.studies.memory.checks import Statement
 from linkwright.studies.memory.coherence_statements import COHERENCE_STATEMENTS
 from linkwright.studies.memory.cost_statements import COST_STATEMENTS
@@ -57,22 +59,20 @@ def statements(measured: Measured) -> Section:
     readings = published()["readings"]
     count = {column: sum(row[column] == "yes" for row in rows) for column in (5, 7)}
     judged = {column: sum(row[column] in ("yes", "no") for row in rows) for column in (5, 7)}
-    whys = [f"- *{'; '.join(says)}*. {why}" for why, says in reasons.items()]
+    whys = [_reason(why, says) for why, says in reasons.items()]
     return Section(
         title="The statements",
         text=[
-            "The dissertation's sentences as checks, with MGCC mended, and where it matters with "
-            "MGCC "
-            f"as printed. A ratio holds within {readings['near']:.0%} of the published one, a "
-            "change "
-            f"within {readings['change']:.0%} of itself or {readings['points']:.0%} of the whole, "
-            "whichever is more. Means are of the nine benchmarks. Where no size stands, its "
-            "figure's section has it.",
+            "Each sentence of the dissertation is a check, with MGCC mended, and where it matters "
+            f"with MGCC as printed. A ratio holds within {readings['near']:.0%} of the published "
+            f"one. A change holds within {readings['change']:.0%} of itself or "
+            f"{readings['points']:.0%} of the whole, whichever is more. Means are of the nine "
+            "benchmarks. If no size stands here, its figure's section has it.",
             f"{count[5]} of {judged[5]} that were run hold; as printed {count[7]} of {judged[7]}.",
         ],
         tables=[
             StudyTable(
-                title="What the dissertation says, checked on our numbers",
+                title="The dissertation's sentences, checked on our numbers",
                 columns=(
                     "where",
                     "statement",
@@ -88,3 +88,11 @@ def statements(measured: Measured) -> Section:
         ],
         reasons=["\n".join(whys)] if whys else (),
     )
+
+
+def _reason(why: str, says: Sequence[str]) -> str:
+    """Writes a reason in Markdown, with the statement that it explains, or the list of them."""
+    if len(says) == 1:
+        return f"- *{says[0]}*. {why}"
+    head = f"- {why} This explains {len(says)} statements:"
+    return "\n".join([head, *(f"    - *{each}*" for each in says)])

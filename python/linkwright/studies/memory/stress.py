@@ -50,10 +50,10 @@ def xtreme(measured: Measured) -> Section:
     return Section(
         title="Figs. 4-8 to 4-10: Xtreme",
         text=[
-            "Three vectors, added again and again by compute units that read what others wrote; "
-            "sizes are those of the three together, of each GPU. Run time over shared memory "
-            "without coherence. Where that gives a wrong answer, its time is what being wrong "
-            "takes.",
+            "Compute units add three vectors again and again, and read values that others wrote. "
+            "Sizes are of the three together, for each GPU. The table has the run time over "
+            "shared memory without coherence. Where that gives a wrong answer, its time is the "
+            "time of the wrong run.",
         ],
         tables=[
             StudyTable(
@@ -99,7 +99,7 @@ def leases(measured: Measured) -> Section:
         text=[
             "The dissertation calls the pair of its evaluation {RdLease, WrLease} = {5, 10} once "
             "and {WrLease, RdLease} = {5, 10} elsewhere. Its argument is for the second, which is "
-            "read here. Which other pairs its chart has, its text does not say."
+            "read here. The text does not say which other pairs its chart has."
         ],
         tables=[
             StudyTable(
@@ -130,8 +130,8 @@ def storage() -> Section:
     return Section(
         title="Sections 4.2.7 and 1.4.3: traffic and storage",
         text=[
-            "Bytes of each message, and of what caches and memory keep of leases, from what each "
-            "protocol's fields take and the caches' sizes."
+            "The table has the bytes of each message, and the bytes that caches and memory keep "
+            "for leases. They follow from the fields of each protocol and the sizes of the caches."
         ],
         tables=[
             StudyTable(
@@ -178,12 +178,12 @@ def ways(measured: Measured) -> Section:
     return Section(
         title="Table 1.1: ways to reach another's memory",
         text=[
-            "Latency is that of a chain of pointers, each line read once. Bandwidth that of "
-            "copying "
-            f"a vector of {size:,} elements by kernels of all GPUs, read and written bytes "
-            "together, launch included. One GPU has all lines in its memory; on four, three of "
-            "four lines are another's, and four GPUs copy. A memcopy makes latency local, at the "
-            "price of the copy itself, whose bandwidth is told."
+            "The latency is measured on a chain of pointers, each line read once. The bandwidth "
+            f"is measured by kernels of all GPUs that copy a vector of {size:,} elements. Read "
+            "and written bytes count together, and the launch is included. One GPU has all lines "
+            "in its memory. On four, three of four lines are another's, and four GPUs copy. A "
+            "memcopy makes latency local, at the price of the copy itself. The table has its "
+            "bandwidth."
         ],
         tables=[
             StudyTable(

@@ -22,22 +22,22 @@ TITLE = "One memory for all GPUs"
 INTRODUCTION = (
     "Mojumder's dissertation (Boston University) joins several GPUs to one memory behind a "
     "switch, and keeps their caches coherent by leases in logical time, MGCC. This study runs its "
-    "benchmarks on Linkwright's [model of GPUs](../concepts/gpu-memory.md), cycle by cycle, "
-    "under its memory systems. It sets the text's numbers beside ours. MGCC as printed is "
-    "not coherent ([coherence](../concepts/coherence.md)); numbers are of MGCC mended, and beside "
-    "them of MGCC as printed. There bfs reads levels as they were and finds too little; its times "
-    "are those of the way that is right.",
+    "benchmarks on Linkwright's [model of GPUs](../concepts/gpu-memory.md), cycle by cycle, under "
+    "its memory systems. It sets the text's numbers beside ours. MGCC as printed is not coherent "
+    "([coherence](../concepts/coherence.md)); the numbers are for MGCC mended, and beside them "
+    "for MGCC as printed. There bfs reads levels as they were and finds too little; its times are "
+    "those of the way that is right.",
     "Times are those of copies from and to the host and of kernels under `rdma` and `hmg`. "
     "Under shared memory, which needs no copy, they are of kernels alone. Wavefronts know their "
     "kernels' code, as under `gpu compare --set code=false`. The cost of reading it through caches "
     "of instructions stands [beside the model](../concepts/gpu-memory.md#reading-code). No "
     "published number enters a model.",
-    "Where the text leaves a choice, or has two, this is what was read. Sizes of Xtreme: 384 KB, "
-    "and in one place 368, of the three vectors together for each GPU. Memory: 8 channels "
-    "of 512 MB a GPU (Table 3.1), where section 1.2.2 has 8 GB; no size here needs either. "
-    "Bandwidth of shared memory: 32 GB/s each way for each GPU, 128 for four (section 3.2.1). "
-    "Leases: 10 for reads and 5 for writes, which section 4.4.2 has both ways around. Benchmarks: "
-    "the nine of Table 3.2; the text says eleven, then nine.",
+    "Where the text leaves a choice, or has two values, the study reads it as follows. Sizes of "
+    "Xtreme: 384 KB, and in one place 368, of the three vectors together for each GPU. Memory: 8 "
+    "channels of 512 MB a GPU (Table 3.1), where section 1.2.2 has 8 GB; no size here needs "
+    "either. Bandwidth of shared memory: 32 GB/s each way for each GPU, 128 for four (section "
+    "3.2.1). Leases: 10 for reads and 5 for writes, which section 4.4.2 has both ways around. "
+    "Benchmarks: the nine of Table 3.2; the text says eleven, then nine.",
 )
 
 

@@ -67,14 +67,14 @@ def wirings(measured: Measured) -> Section | None:
         text=[
             "The text has one switch between second levels and memory, and names others as open: "
             "ring, mesh, crossbar, Clos, several interposers. Here each of four GPUs and two of "
-            "eight controllers make a tile. Each link takes 70 cycles, so that one switch of two "
-            "links is that of the tables above. A link between switches carries 32 GB/s each way, "
-            "as much as a GPU's way to memory, or 8. Hops are links from a bank to its controller, "
-            "in the mean.",
+            "eight controllers make a tile. Each link takes 70 cycles, so one switch of two links "
+            "is the switch of the tables above. A link between switches carries 32 GB/s each way, "
+            "as much as a GPU's way to memory, or 8. Hops are links from a bank to its "
+            "controller, in the mean.",
             "A fourth of all lines is beside the GPU that asks, and half is on its interposer. So "
-            "the one link between two interposers bounds what all GPUs read and write together: to "
-            "four times its bandwidth. A ring or a mesh of four bounds it to eight times. One "
-            "switch has 128 GB/s to memory and as much back.",
+            "the one link between two interposers bounds the reads and writes of all GPUs "
+            "together, to four times its bandwidth. A ring or a mesh of four bounds it to eight "
+            "times. One switch has 128 GB/s to memory and as much back.",
             "Some keep nine tenths or more of what one switch gains. They are: "
             f"{'; '.join(kept) or 'none'}.",
         ],

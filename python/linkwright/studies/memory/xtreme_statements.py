@@ -156,10 +156,10 @@ _STEPS = (
     "compute unit. The text does not say how many. Here it is four."
 )
 _EVICTIONS = (
-    "No line with a valid lease is kept before others here: both evict the oldest, so that "
-    "coherence gains nothing at 24,576 KB."
+    "No line with a valid lease is kept before others here. Both evict the oldest, so coherence "
+    "gains nothing at 24,576 KB."
 )
-_ORDER = "Time is what the slowest wavefront takes: its accesses come one after another under SC."
+_ORDER = "The slowest wavefront decides the time: its accesses come one after another under SC."
 
 
 def _changes(benchmark: str) -> list[Statement]:

@@ -55,8 +55,8 @@ def bandwidth(measured: Measured) -> Section:
     return Section(
         title="Fig. 7: bandwidth with four GPUs per node",
         text=[
-            f"Jobs of {RANKS} processes; x is {x}. The bandwidth within a node is multiplied, "
-            "too, since it is defined as twice that of a link.",
+            f"All jobs have {RANKS} processes, and x is {x}. The bandwidth within a node is "
+            "multiplied, too, since it is defined as twice the bandwidth of a link.",
         ],
         tables=tables,
         figures=figures,
@@ -84,8 +84,8 @@ def requirement(measured: Measured) -> Section:
     return Section(
         title="Table II: the least bandwidth for 90 % of the performance",
         text=[
-            "The least of the nine bandwidths with which the mean performance on the fat-tree is "
-            "at least 90 % of that with one GPU per node and bandwidth x.",
+            "The base is the mean performance on the fat-tree with one GPU per node and bandwidth "
+            "x. The table has the least of nine bandwidths that keeps 90 % of it.",
         ],
         tables=[
             StudyTable(

@@ -122,15 +122,15 @@ BANDWIDTH_STATEMENTS = (
         "Less bandwidth (x/16) costs most for Stencil4d and Subcomm3d.",
         lambda measured: _most_for_heavy(measured, bandwidth_factors()[0]),
         "With a sixteenth of the bandwidth AMG and SW4lite do hardly anything but communicate, "
-        "and all four lose in proportion to it. On top, they lose what they could hide at x.",
+        "and all four lose in proportion to it. They also lose the time that they could hide at x.",
     ),
     Statement(
         "Table II",
         "The table's values.",
         _table_two,
-        "By one step. Subcomm3d of 32 needs less than in the paper because each pair of GPUs in a "
-        "node has a link of its own, so that three messages go at once. AMG of 32 needs less as "
-        "more of its traffic stays in a node.",
+        "They part by one step. Each pair of GPUs in a node has a link of its own, so three "
+        "messages go at once. So Subcomm3d of 32 needs less than in the paper. AMG of 32 needs "
+        "less as more of its traffic stays in a node.",
     ),
     Statement("Table II", "Kripke needs x/8 or less.", _kripke_little),
     Statement(
@@ -142,9 +142,9 @@ BANDWIDTH_STATEMENTS = (
         "VI.B",
         "Of 512 on 8 per node, Stencil4d and Subcomm3d need more than AMG and SW4lite.",
         _heavy_more_than("amg", "sw4lite"),
-        "So the words `communication-intensive applications require larger bandwidth` could be "
-        "read. In the paper's Table II AMG needs as much as Stencil4d, too, and twice as much as "
-        "Subcomm3d.",
+        "The words `communication-intensive applications require larger bandwidth` can be read in "
+        "this way. In the paper's Table II AMG needs as much as Stencil4d, too, and twice as much "
+        "as Subcomm3d.",
     ),
     Statement(
         "VI.B",
@@ -156,8 +156,8 @@ BANDWIDTH_STATEMENTS = (
         "VI.B",
         "Stencil4d or Subcomm3d of 32 or 64 sometimes needs less on 8 than on 4.",
         _less_at_eight,
-        "Of the jobs that use the network at 8 per node: Subcomm3d of 32 and 64 sends nothing over "
-        "it there. The steps of bandwidth are factors of two, and Table II shows none that is less "
-        "either.",
+        "Only jobs that use the network at 8 per node count: Subcomm3d of 32 and 64 sends nothing "
+        "over it there. The steps of bandwidth are factors of two. Table II, too, shows no job "
+        "that needs less.",
     ),
 )

@@ -40,9 +40,10 @@ def density(measured: Measured, network: str) -> Section:
     heads = [f"{gpus} per node" for gpus in DENSITIES[1:]]
     number = FIGURES[network]
     text = (
-        "Performance with several GPUs per node over that with one, the mean over all "
-        f"occurrences in the mixes. Links have {published()['machine']['link_bandwidth']}, "
-        "interfaces serve first come, first served."
+        "The table has the performance with several GPUs per node over the performance with one. "
+        "It is the mean over all occurrences in the mixes. Links have "
+        f"{published()['machine']['link_bandwidth']}, and interfaces serve first come, first "
+        "served."
     )
     # The one published number of these figures is of the fat-tree.
     last = ("2 per node, published",) if fat_tree else ()

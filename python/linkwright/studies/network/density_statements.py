@@ -209,7 +209,7 @@ DENSITY_STATEMENTS = (
         "On the fat-tree Stencil4d on 32 has a speed-up of 0.71 at 2 per node.",
         _named_bar,
         "Two of the eight neighbours share a node at 2, as in the benchmark's own trace. The rest "
-        "is how much the other jobs slow those with one GPU per node, with which it is compared.",
+        "depends on how much the other jobs slow the base, which has one GPU per node.",
     ),
     Statement(
         "VI.A",
@@ -218,27 +218,27 @@ DENSITY_STATEMENTS = (
     ),
     Statement(
         "VI.A",
-        "Their loss is less than proportional: at 2, 4 and 8 per node each is faster by a tenth or "
-        "more than by its part of the bandwidth.",
+        "Their loss is less than proportional: at 2, 4 and 8 per node each beats its part of the "
+        "bandwidth by a tenth or more.",
         _not_linear,
-        "Nearly all neighbours of a process of Stencil4d of 64 on 2 per node are in other nodes, "
-        "and one interface sends the messages of two processes one after another.",
+        "In Stencil4d of 64 on 2 per node, nearly all neighbours of a process are in other nodes. "
+        "One interface sends the messages of two processes one after another.",
     ),
     Statement(
         "VI.A",
         "On the dragonfly Subcomm3d of 32 and 64 gains at 8 per node, within one switch.",
         _gains_in_a_switch,
-        "The lines of ours lie within nodes of eight whole, so that the gain is that of links "
-        "between GPUs and says nothing of networks.",
+        "Our lines lie whole within nodes of eight. So the gain comes from links between GPUs and "
+        "says nothing about networks.",
     ),
     Statement("VI.A", "Kripke is indifferent to GPUs per node.", _kripke),
     Statement(
         "VI.A",
         "Laghos slows down primarily at 8 per node, noticeably there and half as much at 4.",
         _laghos,
-        "The order is the paper's, but not the amount: our Laghos has one message size for all "
-        "sizes of jobs, and where it is larger, four per node are too slow for Table II. Its loss "
-        "grows with the job and shows most at 512 processes.",
+        "The order is the paper's, but not the amount. Our Laghos has one message size for all "
+        "sizes of jobs. If that size is larger, four per node are too slow for Table II. The loss "
+        "of Laghos grows with the job and shows most at 512 processes.",
     ),
     Statement(
         "VI.A",
@@ -267,13 +267,13 @@ DENSITY_STATEMENTS = (
         "VI.A",
         "All but Kripke are noticeably slower at 4 and at 8.",
         _all_but_kripke,
-        "Of Laghos the paper itself says so of 8 only. " + ONE_LINK,
+        "The paper itself says so of Laghos at 8 only. " + ONE_LINK,
     ),
     Statement(
         "VI.A",
         "At 8 per node AMG and Laghos lose more beside Stencil4d or Subcomm3d.",
         _neighbours_matter,
-        "What a job loses at 8 is mostly to itself, at its own interfaces, as it is alone in its "
-        "nodes. Job sizes differ between both groups, too, which this mean does not part.",
+        "At 8 a job delays mostly itself, at its own interfaces, as it is alone in its nodes. Job "
+        "sizes differ between both groups, too. This mean does not separate them.",
     ),
 )

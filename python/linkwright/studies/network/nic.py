@@ -72,7 +72,8 @@ def nic(measured: Measured) -> Section:
                 ),
                 rows=tuple(rows),
                 formats=("", "", "", "", *(".2f",) * 6),
-                note="Published are the numbers that the text names; the figures have no tables.",
+                note="The published numbers are those that the text names; the figures have no "
+                "tables.",
             )
         ],
         figures={

@@ -185,17 +185,17 @@ def _best_is(name: str) -> Callable[[dict[str, float]], bool]:
 
 
 BETWEEN_TWO_SWITCHES = (
-    "Placed linearly, the lines of our Subcomm3d lie at one switch, where nothing stands in their "
-    "way, or at two, where all that crosses goes over the one link between them, whatever the "
-    "order. Alone on nodes by chance RR gains, too."
+    "Placed linearly, the lines of our Subcomm3d lie at one switch or at two. At one nothing "
+    "stands in their way. Between two all messages cross one link, in any order. Alone on random "
+    "nodes RR gains, too."
 )
 AT_ONE_RECEIVER = (
-    "The messages of the eight processes of a node mostly go to one or two other nodes, so that "
-    "the order in which they go decides little. Traces of the code may have more at a time."
+    "The messages of the eight processes of a node mostly go to one or two other nodes. So their "
+    "order decides little. Traces of the code may have more at a time."
 )
 BY_LITTLE = (
-    "Our policies differ by little here, and which wins by a few percent depends on the order in "
-    "which an application posts its messages, which only its trace knows."
+    "Our policies differ by little here. The order in which an application posts its messages "
+    "decides which policy wins by a few percent. Only its trace knows that order."
 )
 
 NIC_STATEMENTS = (
@@ -203,10 +203,10 @@ NIC_STATEMENTS = (
         "VI.C",
         f"The {len(_said())} numbers of Figs. 8 and 9, within a tenth.",
         _numbers,
-        "What RR gains depends on how many messages a process has under way and where they go, "
-        "which the paper does not print. The sends of our Stencil4d were chosen for these numbers "
+        "The gain of RR depends on how many messages a process has under way and where they go. "
+        "The paper does not print that. The sends of our Stencil4d were chosen for these numbers "
         "when packets could still take detours within groups. Placement decides much of the rest: "
-        "alone on nodes by chance both applications come near the paper's numbers.",
+        "alone on random nodes both applications come near the paper's numbers.",
     ),
     Statement(
         "VI.C",
@@ -218,8 +218,8 @@ NIC_STATEMENTS = (
         "Stencil4d, 8 per node: RR is faster than FCFS.",
         _of_sizes(8, "stencil4d", lambda gains: gains["rr"] >= 1 + noticeable()),
         "At 512 ours gains as much as in the paper. Placed linearly, 64 on 8 are eight nodes at "
-        "one or two switches, whose interfaces stay full whatever the order; on nodes by chance RR "
-        "gains there, too.",
+        "one or two switches. Their interfaces stay full in any order. On random nodes RR gains "
+        "there, too.",
     ),
     Statement(
         "VI.C",
@@ -235,7 +235,7 @@ NIC_STATEMENTS = (
     ),
     Statement(
         "VI.C",
-        "Subcomm3d, 1 per node: what RR gains over FCFS it hardly gains over RR-2 and RR-4.",
+        "Subcomm3d, 1 per node: RR gains over FCFS, but hardly over RR-2 and RR-4.",
         _of_sizes(1, "subcomm3d", _gains_with_two),
         BETWEEN_TWO_SWITCHES,
     ),
@@ -280,8 +280,7 @@ NIC_STATEMENTS = (
         "AMG, 1 per node: all policies are alike.",
         _of_sizes(1, "amg", _none),
         "RR gains a little more than the change that counts as none. On the dragonfly AMG waits "
-        "for links "
-        "between switches, over which it sends to several at a time.",
+        "for links between switches. Over these it sends to several nodes at a time.",
     ),
     Statement(
         "VI.C",

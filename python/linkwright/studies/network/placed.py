@@ -87,8 +87,8 @@ class Placed:
             for mapping in PLACEMENTS
         )
         return (
-            f"Of {len(under)} findings {measured} can be told of jobs alone. "
-            f"Of these hold {each}, and {under.count('all')} under all four."
+            f"Jobs alone can tell {measured} of {len(under)} findings. The findings that hold are "
+            f"{each}, and {under.count('all')} under all four."
         )
 
     def section(self) -> Section:
@@ -96,15 +96,15 @@ class Placed:
         return Section(
             title="What placement decides",
             text=[
-                "The paper states a linear mapping for its validation alone, and every other table "
-                "of this page has that: jobs take nodes one after another. Here each job is alone, "
-                "runs its loop twice, and takes its nodes in four ways. `linear`: the first nodes. "
-                "`random-nodes`: nodes by chance. `random-switches`: switches by chance, whose "
-                "nodes it fills. `contiguous`: a stretch of nodes that begins at any. Each has "
-                "three seeds, of the placement and of adaptive routing. An application that the "
-                "paper prints no number of may have fewer, which the second table says. GPUs of a "
-                "node stay together in all.",
-                f"{self.counts()} A finding holds under a placement where it does with every seed.",
+                "The paper states a linear mapping for its validation alone, and every other "
+                "table of this page has that: jobs take nodes one after another. Here each job is "
+                "alone, runs its loop twice, and takes its nodes in four ways. `linear`: the "
+                "first nodes. `random-nodes`: nodes by chance. `random-switches`: switches by "
+                "chance, whose nodes it fills. `contiguous`: a stretch of nodes that begins at "
+                "any. Each has three seeds, of the placement and of adaptive routing. An "
+                "application without a printed number may have fewer; the second table has the "
+                "seeds. GPUs of a node stay together in all.",
+                f"{self.counts()} A finding holds under a placement if it does with every seed.",
                 "Alone, linear mapping explains why round robin gains nothing for Subcomm3d: its "
                 "lines then lie at one switch or two. With nodes by chance it gains, too, and "
                 "Stencil4d gains less than with linear mapping: the first table has both beside "

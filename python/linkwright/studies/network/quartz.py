@@ -25,22 +25,21 @@ def quartz(times: Sequence[QuartzTime]) -> Section:
     return Section(
         title="Fig. 3: three mixes on Quartz",
         text=[
-            "Three mixes ran on LLNL's Quartz and were predicted. These cannot be compared: Fig. 3 "
-            "is a chart, without a table, of errors against run times of the machine, which are "
-            "not published. So no error of ours can be told, and the text's are only repeated "
-            "here. The text gives neither the mixes nor how many processes share a node, how long "
-            "jobs run, how computation was scaled from the traced machine to Quartz, or how "
-            "packets are routed.",
-            "These can: the times that such mixes take on the model of that very tree, what "
-            "sharing it costs, "
-            "and whether a standard tree would have done. The mixes are the first three of this "
-            "study's that fit the text without AMG and SW4lite. Each process has a node, "
-            f"computes as on the CPUs of the traces, and repeats its loop for about "
+            "The paper ran three mixes on LLNL's Quartz and predicted them. These cannot be "
+            "compared. Fig. 3 is a chart of errors against the machine's run times, which are not "
+            "published, and has no table. So no error of ours can be told, and this page only "
+            "repeats the text's. The text does not give the mixes, the processes of a node, or "
+            "the length of jobs. Nor does it say how packets are routed, or how computation was "
+            "scaled from the traced machine to Quartz.",
+            "The model of that very tree answers three questions. How long do such mixes take? "
+            "How much does sharing the tree cost? Would a standard tree do? The mixes are the "
+            "first three of this study that fit the text without AMG and SW4lite. Each process "
+            "has a node, computes as on the CPUs of the traces, and repeats its loop for about "
             f"{SPAN * 1e3:g} ms, once at least. Jobs take nodes in their order, as in the text; "
             "or, scattered, by chance. Alone means on the same nodes with nothing else on the "
-            "tree. The standard trees have leaves of 32 nodes, too: the tapered one 2:1 of "
-            "switches of 48 ports, as the text names it, the full one of 64. All route by "
-            "`shortest-path`, one way for each destination, so that only the wiring differs.",
+            "tree. The standard trees have leaves of 32 nodes, too. The tapered one is 2:1, of "
+            "switches of 48 ports, as the text names it. The full one has switches of 64. All "
+            "route by `shortest-path`, one way for each destination, so only the wiring differs.",
             *findings(measured),
         ],
         tables=[_said(measured), _shared(measured), _wirings(measured)],
@@ -85,7 +84,7 @@ def _said(measured: QuartzMeasured) -> StudyTable:
         ("mean error beyond 15 %", names(entry["beyond_15_percent"]), NOT_COMPARABLE),
     ]
     return StudyTable(
-        title="What the text says of Quartz and of Fig. 3",
+        title="The text on Quartz and on Fig. 3, beside ours",
         columns=("", "published", "here"),
         rows=tuple(rows),
         formats=("", "g", "g"),

@@ -36,11 +36,10 @@ def _sharing(measured: QuartzMeasured) -> str:
     most = max(kinds, key=lambda kind: scattered[kind])
     computing = max(cost for (name, _), cost in scattered.items() if name in COMPUTING)
     return (
-        f"In the order of nodes sharing costs nothing, {linear:.1%} at most on each of the trees: "
-        "jobs have multiples of 32 processes, so each has leaves of its own. Traffic that "
-        f"leaves a pod finds room. Scattered, {names([most])} takes {scattered[most]:.0%} longer "
-        f"than "
-        f"alone, and what computes, Kripke and Laghos, {computing:.1%} at most."
+        f"In the order of nodes sharing costs nothing, {linear:.1%} at most on each of the trees. "
+        "Jobs have multiples of 32 processes, so each has leaves of its own. Traffic that leaves "
+        f"a pod finds room. Scattered, {names([most])} takes {scattered[most]:.0%} longer than "
+        f"alone. Kripke and Laghos, which mostly compute, take {computing:.1%} longer at most."
     )
 
 
@@ -54,13 +53,13 @@ def _wiring(measured: QuartzMeasured) -> str:
     beyond = len(published()["validation"]["beyond_15_percent"])
     return (
         "The text calls such differences from a standard tree the main driver of its model of any "
-        f"graph. Here they can decide: on the tapered tree {parted} than on Quartz, and all else "
-        f"is within {WITHIN:.0%}; the errors of Fig. 3 are within 15 % but for {beyond}. It hangs "
-        "on the routes, which are ours: a way for each destination, laid so that all to all loads "
-        f"links evenly. Of {names([furthest])} alone in a pod, that loads the links of the tapered "
-        f"tree alike (the busiest with {tapered.busiest:.1f} times their mean), and an iteration "
-        f"takes {tapered.most:.2f} ms. Over the two links between each pair of Quartz' switches "
-        f"the busiest carries {quartz.busiest:.1f} times the mean, and an iteration takes "
+        f"graph. Here they can decide. On the tapered tree {parted} than on Quartz. All else is "
+        f"within {WITHIN:.0%}. The errors of Fig. 3 are within 15 % but for {beyond}. The result "
+        "depends on the routes, which are ours: a way for each destination, laid so that all to "
+        f"all loads links evenly. A {names([furthest])} alone in a pod loads the links of the "
+        f"tapered tree alike (the busiest with {tapered.busiest:.1f} times their mean). An "
+        f"iteration takes {tapered.most:.2f} ms. On Quartz two links join each pair of switches. "
+        f"The busiest carries {quartz.busiest:.1f} times the mean there, and an iteration takes "
         f"{quartz.least:.2f} to {quartz.most:.2f} ms, by the pod."
     )
 

@@ -54,8 +54,9 @@ def shares() -> Section:
     return Section(
         title="Fig. 4: computing and communicating on 32 processes",
         text=[
-            "Each application alone on the fat-tree with one GPU per node, its computation as on "
-            "the CPUs of the traces and as on GPUs. Communicating is what no computation hides.",
+            "Each application runs alone on the fat-tree with one GPU per node. Its computation "
+            "is as on the CPUs of the traces, and as on GPUs. Communication counts where no "
+            "computation hides it.",
         ],
         tables=[
             StudyTable(
@@ -72,9 +73,9 @@ def shares() -> Section:
                 rows=tuple(rows),
                 formats=("", "", ".1%", "", "", ".1%", ""),
                 note=(
-                    "The paper prints neither message sizes nor factors of scaling. The skeletons' "
-                    "parameters are chosen for these shares, so that this table says that they "
-                    "are met in the packet simulation, not that they were predicted."
+                    "The paper prints neither message sizes nor factors of scaling. The "
+                    "skeletons' parameters are chosen for these shares. So this table shows that "
+                    "the packet simulation meets them, and predicts nothing."
                 ),
             )
         ],

@@ -46,25 +46,25 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
     return Section(
         title="The findings",
         text=[
-            "The paper's sentences as checks. Noticeable is a change of "
-            f"{readings['noticeable']:.0%} or more, none is one of {readings['indifferent']:.0%} "
-            f"or less, and best is what is better than any other by {readings['clearly']:.0%} or "
-            "more. Of applications as wholes, the median over the sizes counts. Empty is a finding "
-            "on jobs that here send nothing over the network, so that no network could refute it. "
-            "Other findings leave such jobs out.",
+            f"Each sentence of the paper is a check. A change of {readings['noticeable']:.0%} or "
+            f"more is noticeable, and one of {readings['indifferent']:.0%} or less is none. The "
+            f"best policy is better than any other by {readings['clearly']:.0%} or more. For a "
+            "whole application the median over its sizes counts. A finding is empty if its jobs "
+            "send nothing over the network here, so that no network could refute it. Other "
+            "findings leave such jobs out.",
             f"{held} of {len(rows)} hold, {without} {'is' if without == 1 else 'are'} empty.",
             *(
                 ()
                 if placed is None
                 else (
-                    "`holds` is of the mixes, whose jobs are placed linearly, `holds under` of "
-                    f"jobs alone, by their placement. {placed.counts()}",
+                    "`holds` judges the mixes, whose jobs are placed linearly. `holds under` "
+                    f"judges jobs alone, by their placement. {placed.counts()}",
                 )
             ),
         ],
         tables=[
             StudyTable(
-                title="What the paper finds, checked on our numbers",
+                title="The paper's findings, checked on our numbers",
                 columns=(
                     "section",
                     "finding",

@@ -31,31 +31,29 @@ __all__ = ["INTRODUCTION", "TITLE", "NetworkStudy", "coverage", "sections_of"]
 TITLE = "GPUs that share a network interface"
 INTRODUCTION = (
     'Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based HPC '
-    'Platforms" (IPCCC 2021), ask what a cluster of 2048 GPUs loses when more of them share a '
-    "node and so a network interface, what bandwidth makes up for it, and in which order an "
-    "interface should send. This study plays mixes of jobs on Linkwright's packet model of the "
-    "same networks and puts what the paper says beside what comes out.",
-    "The comparison is limited to published numbers. The traces are unpublished, and so are the "
-    "mixes, "
-    "nor message sizes; the figures are charts without tables. So the applications are "
-    "skeletons, whose parameters are chosen for the shares of Fig. 4; the sends of Stencil4d for "
-    "Fig. 8, too, the lines of Subcomm3d and the messages of Kripke and Laghos for Table II, and "
-    "those of AMG for what Section VI.C says of one GPU per node "
-    "([Programs](../concepts/programs.md) names each). Where they show that, it is a fit; all "
-    "else is a result. Where it was on the dragonfly, packets could still take detours within "
-    "groups, "
-    "which they do no more. The paper's sentences are checked as statements. No published number "
-    "enters a model.",
-    "The mixes are drawn by the paper's rule. Jobs take nodes one after another, a linear mapping, "
-    "which the paper states of its validation alone "
-    "([What placement decides](#what-placement-decides)). All start at "
-    f"once, and each repeats its main loop as often as takes it through about {SPAN * 1e3:g} ms "
-    "if it is alone on the fat-tree with one GPU per node, at least once. So at first all jobs "
-    "disturb each other. Where a setting slows some jobs more than others, these have the "
-    "network to themselves at the end. The paper does not say how long its jobs run. Packets "
-    "are routed adaptively on the fat-tree and by progressive adaptive routing on the dragonfly, "
-    "as in CODES, the paper's simulator: never over a third switch of a group, and by queues that "
-    "no hops weigh ([Routing](../concepts/network.md#routing)).",
+    'Platforms" (IPCCC 2021), study clusters of 2048 GPUs. They ask how much a cluster loses when '
+    "more GPUs share a node, and so a network interface. They ask which bandwidth makes up for "
+    "it, and in which order an interface should send. This study plays mixes of jobs on "
+    "Linkwright's packet model of the same networks, and puts the paper's findings beside ours.",
+    "The comparison is limited to published numbers. The traces, the mixes and the message sizes "
+    "are unpublished, and the figures are charts without tables. So the applications are "
+    "skeletons, whose parameters are chosen for the shares of Fig. 4. The sends of Stencil4d are "
+    "chosen for Fig. 8, too. The lines of Subcomm3d and the messages of Kripke and Laghos are "
+    "chosen for Table II. The messages of AMG are chosen for Section VI.C, at one GPU per node "
+    "([Programs](../concepts/programs.md) names each). Agreement there is a fit; all else is a "
+    "result. When we fitted on the dragonfly, packets could still take detours within groups. "
+    "They no longer do. Statements check the paper's sentences. No published number enters a "
+    "model.",
+    "The mixes are drawn by the paper's rule. Jobs take nodes one after another. The paper states "
+    "this linear mapping for its validation alone "
+    "([What placement decides](#what-placement-decides)). All start at once. Each repeats its "
+    f"main loop, at least once, for about {SPAN * 1e3:g} ms of its time alone on the fat-tree "
+    "with one GPU per node. So at first all jobs disturb each other. Where a setting slows some "
+    "jobs more than others, these have the network to themselves at the end. The paper does not "
+    "say how long its jobs run. Packets are routed adaptively on the fat-tree and by progressive "
+    "adaptive routing on the dragonfly. As in CODES, the paper's simulator, they never cross a "
+    "third switch of a group, and no hops weigh the queues "
+    "([Routing](../concepts/network.md#routing)).",
 )
 
 

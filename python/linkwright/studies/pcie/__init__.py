@@ -27,27 +27,27 @@ __all__ = ["INTRODUCTION", "TITLE", "run"]
 TITLE = "Small copies first on a PCIe bus"
 INTRODUCTION = (
     "Li et al. (IEEE Computer Architecture Letters, 2019) let two tenants share the PCIe bus of a "
-    "server with four GPUs. Each repeats: copy from the host, then execute. Virtual channels are "
-    "not served in turn: copies with the least left go first. A copy that would miss its "
-    "deadline is raised. This study plays Table 1's workloads in all 28 pairs on "
+    "server with four GPUs. Each repeats: copy from the host, then execute. The bus does not "
+    "serve virtual channels in turn. The copy with the least left goes first, and a copy that "
+    "would miss its deadline is raised. This study plays Table 1's workloads in all 28 pairs on "
     "Linkwright's [model of the bus](../concepts/pcie.md), packet by packet, under their four "
     "policies.",
-    "The comparison is limited to published numbers: Table 1's sizes, and the sentences on "
-    "Figs. 3, 5 and 6. The paper says neither how long kernels take nor how fast copies are. "
-    "Kernel times here are those of the R9 Nano of MGPUSim v4.2.0 at Table 1's sizes. The paper "
-    "extends that simulator. Those of Linkwright's own stand beside them. Copies reach 26 GB/s "
-    "behind 0.5 µs, as over PCIe 4. Only inputs are copied, since the table has one size for each "
-    "workload. A section has other readings of these beside the paper, and one has results copied "
-    "back. None is fitted to a result; for Fig. 3, where the paper says less, one number is, "
-    "to one point.",
+    "The comparison is limited to published numbers: Table 1's sizes, and the sentences on Figs. "
+    "3, 5 and 6. The paper says neither how long kernels take nor how fast copies are. Kernel "
+    "times here are those of the R9 Nano of MGPUSim v4.2.0 at Table 1's sizes. The paper extends "
+    "that simulator. The times of Linkwright's own R9 Nano stand beside them. Copies reach 26 "
+    "GB/s behind 0.5 µs, as over PCIe 4. Only inputs are copied, since the table has one size for "
+    "each workload. A section compares other readings of these with the paper, and one copies "
+    "results back. None is fitted to a result. The paper says less of Fig. 3, so one number there "
+    "is fitted to one point.",
     "The paper measures for 0.3 seconds, in which 81.75 iterations are done in the mean. "
-    "Iterations of Table 1's sizes take 8 to 70 µs: in 0.3 seconds there would be thousands. 0.3 "
-    "milliseconds are of the right order, and are what is measured here unless `--set window` says "
-    "otherwise. Of iterations under way at the end, the parts within the window count.",
-    "**How much priority gains hangs on what is shared, which the paper does not say.** Its Fig. "
-    "2 has two switches below one root complex. If they share one link of 16 lanes, the tasks ask "
-    "for more of it than it has in more than half of the pairs. If each has its own, for little "
-    "more than half. The published gain lies between the two.",
+    "Iterations of Table 1's sizes take 8 to 70 µs, so 0.3 seconds hold thousands. 0.3 "
+    "milliseconds are of the right order. The study measures for that long unless `--set window` "
+    "says otherwise. Of iterations under way at the end, the parts within the window count.",
+    "**The gain of priority depends on what is shared, and the paper does not say that.** Its "
+    "Fig. 2 has two switches below one root complex. If they share one link of 16 lanes, the "
+    "tasks ask for more of it than it has in more than half of the pairs. If each switch has its "
+    "own, they ask for little more than half of it. The published gain lies between the two.",
 )
 
 

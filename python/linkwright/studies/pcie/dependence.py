@@ -44,16 +44,17 @@ def own_kernels() -> Section:
     return Section(
         title="Kernels inside our own GPU",
         text=[
-            "The same kernels in [Linkwright's model inside GPUs](../concepts/gpu-memory.md), on "
-            "one R9 Nano alone, at the size that copies what Table 1 says or next to it: `"
-            'linkwright.GpuSystem("r9-nano", gpus=1, code=False).play("relu", 8000)`, the steps of '
-            "kind `kernel`, without copies, and with code that the launches before have brought "
-            "in. The convolution has no size near Table 1's; its time lies between those of two, "
-            "by the bytes that they copy.",
-            f"Ours are all shorter, {mean:.2f} times the preset in the geometric mean. The least "
-            f"that a kernel takes is {launch_time():.1f} µs, as ReLU of 64 elements shows, most of "
-            "it the launch; k-means is two launches. Both models order the workloads alike but for "
-            "MT, FIR and SC, which lie close together in either.",
+            "The same kernels run in [Linkwright's model inside GPUs](../concepts/gpu-memory.md), "
+            "on one R9 Nano alone. Their sizes copy as many bytes as Table 1 says, or nearly as "
+            "many. "
+            'The call is `linkwright.GpuSystem("r9-nano", gpus=1, code=False).play("relu", 8000)`. '
+            "Only the steps of kind `kernel` count, without copies, and with code that earlier "
+            "launches have brought in. The convolution has no size near Table 1's. We take its "
+            "time between those of two sizes, by the bytes that they copy.",
+            f"Ours are all shorter, {mean:.2f} times the preset in the geometric mean. A kernel "
+            f"takes at least {launch_time():.1f} µs, as ReLU of 64 elements shows, and most of "
+            "that is the launch. k-means is two launches. Both models order the workloads alike "
+            "but for MT, FIR and SC, which lie close together in either.",
         ],
         tables=[
             StudyTable(
@@ -95,8 +96,9 @@ def dependence(found: Found, window: float, progress: Progress | None) -> Sectio
         title="How the answer depends on the kernels",
         text=[
             _sentence(found, ours, longer),
-            "Throughput over round-robin once more, means of the 28 pairs, two GPUs a task on both "
-            "switches: with the preset times, with ours, and with the preset times doubled.",
+            "The table has throughput over round-robin with the preset times, with ours, and with "
+            "the preset times doubled. The numbers are means of the 28 pairs, with two GPUs a "
+            "task on both switches.",
         ],
         tables=[
             StudyTable(
@@ -136,13 +138,13 @@ def _sentence(found: Found, ours: Found, longer: Found) -> str:
     large = [gains(ours[layout], "small first", LARGE) for layout in (root, ports)]
     said = published()["throughput"]
     return (
-        "The shorter the kernels, the more is asked of the bus, and the more it matters who goes "
-        f"first: with one link to the root, tasks ask for {asked[0]:.2f} of it with our kernels, "
-        f"{asked[1]:.2f} with the preset and {asked[2]:.2f} with twice that, and small first gains "
+        "The shorter the kernels, the more they ask of the bus, and the more it matters who goes "
+        f"first. Take one link to the root. Tasks ask for {asked[0]:.2f} of it with our kernels, "
+        f"{asked[1]:.2f} with the preset and {asked[2]:.2f} with twice that. Small first gains "
         f"{first[0]:.1%}, {first[1]:.1%} and {first[2]:.1%}. The order of the policies stays, and "
-        f"the published {said['small_first']} % lies between both readings of Fig. 2 with each: "
-        "sharing decides more than the length of kernels. These decide whether the large "
+        f"the published {said['small_first']} % lies between both readings of Fig. 2 with each. "
+        "So sharing decides more than the length of kernels. Kernels decide whether the large "
         f"task of a pair pays. With ours it loses {-large[0]:.1%} and {-large[1]:.1%} under small "
-        f"first, where the paper has {-said['large_task']} %; with longer ones the bus has idle "
-        "times, in which it makes up for its waits."
+        f"first, where the paper has {-said['large_task']} %. With longer ones the bus has idle "
+        "times, and the task makes up for its waits then."
     )

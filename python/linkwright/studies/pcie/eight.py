@@ -77,16 +77,16 @@ def eight_tasks(shares: Shares, batch: int = BATCH) -> Section:
     return Section(
         title="Eight tasks on eight V100s (Fig. 3)",
         text=[
-            "The paper starts from a measurement: eight tasks, each on a GPU of its own, train "
+            "The paper starts from a measurement. Eight tasks, each on a GPU of its own, train "
             "ResNet-50 or DeepInterest in all nine mixes, and lose time beside each other. Here "
             f"ResNet-50 computes as in `linkwright train resnet-50 --gpus 1 --batch {batch}` on a "
-            "`dgx1-v100` and copies its images first (`--batch` asks for other steps). Of "
-            "DeepInterest the paper says nothing, so that the share of its time alone that copies "
-            "take is fitted to one point, its mean of "
-            f"{published()['contention']['din']} %; all else is predicted. Copies go in turn over "
-            "the same bus as above, as flows. Who has which GPU and who starts when is drawn, the "
-            "same for each mix. Known error of the flow model: where a mix of the two was played "
-            "in packets, too, each task lost the same within one point.",
+            "`dgx1-v100` and copies its images first (`--set batch` asks for other steps). The "
+            "paper says nothing of DeepInterest. So the share of copies in its time alone is "
+            f"fitted to one point, its mean of {published()['contention']['din']} %. All else is "
+            "predicted. Copies go in turn over the same bus as above, as flows. The GPU and the "
+            "start of each task are drawn, the same for each mix. The error of the flow model is "
+            "known. We played mixes of the two in packets, too, and each task lost the same "
+            "within one point.",
             _verdict(tasks, found),
             _of_memory(memories),
         ],
@@ -114,14 +114,13 @@ def _verdict(
     asked = tasks[ports][RESNET].copying
     limits = [bound(server.sharing * asked) for server in (ports, root)]
     return (
-        "**Shared links alone do not give the published picture.** That DeepInterest is the more "
-        "sensitive of the two comes out in every mix. But ResNet-50 copies in "
-        f"{asked:.1%} of its time, so that beside seven of it DeepInterest loses {least} to {most} "
-        f"here, and more than {said['din_beside_seven']:g} % there; even a task that does nothing "
-        f"but copy could not lose more than {limits[0]:.1%} with a link for each two GPUs, or "
-        f"{limits[1]:.1%} if one link led to all eight. In this model DeepInterest suffers from "
-        "other DeepInterests, the more of them there are; as published it loses as much beside "
-        "ResNet-50s."
+        "**Shared links alone do not give the published picture.** DeepInterest is the more "
+        f"sensitive of the two in every mix. But ResNet-50 copies in {asked:.1%} of its time. So "
+        f"beside seven of it DeepInterest loses {least} to {most} here, and more than "
+        f"{said['din_beside_seven']:g} % there. Even a task that only copies could not lose more "
+        f"than {limits[0]:.1%} with a link for each two GPUs. With one link to all eight it could "
+        f"lose {limits[1]:.1%}. In this model DeepInterest suffers from other DeepInterests, and "
+        "more with each one. As published it loses as much beside ResNet-50s."
     )
 
 
@@ -140,14 +139,14 @@ def _of_memory(found: Mapping[float, tuple[float, Mix]]) -> str:
     beside = {memory: mix.slower[DIN] or 0.0 for memory, (_, mix) in found.items()}
     enough = max(memory for memory, by in beside.items() if by > said)
     return (
-        "**The host's memory does not explain it either.** It is a channel that copies "
-        f"share. A socket's carries {DATA_SHEET:g} GB/s by the data sheet of its CPU. With it "
-        f"DeepInterest loses {beside[DATA_SHEET]:.1%} beside seven ResNet-50s, as with "
-        "links alone. Four GPUs on two links of PCIe 3 ask for a third of it at most. For "
-        f"the published loss a socket would have to copy from memory at {enough:g} GB/s, a "
-        f"{_ordinal(DATA_SHEET / enough)} of that. So neither PCIe, which the paper blames, nor "
-        "memory holds the tasks up by what they copy. The rest of what a host does for training, "
-        "such as decoding images on cores that share caches and memory, is not modelled."
+        "**The host's memory does not explain it either.** It is a channel that copies share. A "
+        f"socket's carries {DATA_SHEET:g} GB/s by the data sheet of its CPU. With it DeepInterest "
+        f"loses {beside[DATA_SHEET]:.1%} beside seven ResNet-50s, as with links alone. Four GPUs "
+        "on two links of PCIe 3 ask for a third of it at most. For the published loss a socket "
+        f"would have to copy from memory at {enough:g} GB/s, a {_ordinal(DATA_SHEET / enough)} of "
+        "that. So copies hold the tasks up neither on PCIe, which the paper blames, nor in "
+        "memory. The host's other work for training, such as decoding images on cores that share "
+        "caches and memory, is not modelled."
     )
 
 
@@ -229,9 +228,9 @@ def _every_mix(found: Mapping[Server, Sequence[Mix]]) -> StudyTable:
         rows=tuple(rows),
         formats=("", *(".1%",) * len(heads)),
         note=(
-            "Iterations of DeepInterest are taken to be as long alone as ResNet-50's. If "
-            "they take a tenth of that, and copy for the same share of it, no number moves by more "
-            "than 3 percentage points."
+            "We take an iteration of DeepInterest to be as long alone as one of ResNet-50. If it "
+            "takes a tenth of that, and copies for the same share, no number moves by more than 3 "
+            "percentage points."
         ),
     )
 
@@ -295,11 +294,11 @@ def faster_resnet(batch: int = BATCH, progress: Progress | None = None) -> Secti
     return Section(
         title="If ResNet-50s asked for more",
         text=[
-            "Frameworks differ, numbers of 16 bits are faster, and the paper names neither. With "
-            "ResNet-50 computing up to sixteen times as fast, and DeepInterest's share fitted to "
-            "its mean once more, no row has both of what was published: where ResNet-50 loses "
-            f"about {said['resnet']:g} %, DeepInterest beside seven of it loses less than "
-            f"{said['din_beside_seven']:g} %, and where that loses more, so does ResNet-50."
+            "Frameworks differ, numbers of 16 bits are faster, and the paper names neither. In "
+            "this table ResNet-50 computes up to sixteen times as fast, and DeepInterest's share "
+            "is fitted to its mean once more. No row has both published losses. Where ResNet-50 "
+            f"loses about {said['resnet']:g} %, DeepInterest beside seven of it loses less than "
+            f"{said['din_beside_seven']:g} %. Where DeepInterest loses more, so does ResNet-50."
         ],
         tables=[
             StudyTable(

@@ -100,23 +100,23 @@ def read_backs() -> Section:
             f"{COPIES} copies of a writer and of a reader follow one another. Their GPUs are below "
             f"one switch, at {COPIED:g} GB/s. A read is a request that goes down without data, and "
             "responses that come up with it.",
-            "**TOS makes a reader wait for a writer with which it shares no data's way.** Inputs "
-            "fill the link down, results the link up. Under round-robin both take little more than "
-            f"alone: the reader {down[0]:.3f} ms. Under TOS it takes {down[1]:.3f} ms. Its "
-            "requests are of the lowest rank on the way down. Strict priority lets them pass "
+            "**TOS makes a reader wait for a writer, even where their data share no link.** "
+            "Inputs fill the link down, results the link up. Under round-robin both take little "
+            f"more than alone: the reader {down[0]:.3f} ms. Under TOS it takes {down[1]:.3f} ms. "
+            "Its requests are of the lowest rank on the way down. Strict priority lets them pass "
             "only when the writer pauses, or by the bound on waiting. Fewer bytes do not help: of "
-            f"a tenth of the data it takes {small[0]:.3f} ms under round-robin and "
-            f"{small[1]:.3f} ms under TOS.",
-            "**Response first counts where a peer's data go up.** Copies from a GPU to another "
+            f"a tenth of the data it takes {small[0]:.3f} ms under round-robin and {small[1]:.3f} "
+            "ms under TOS.",
+            "**Response first matters where a peer's data go up.** Copies from a GPU to another "
             "are requests with data. They share the way up with responses. Under TOS the reader "
             f"takes {up[1]:.3f} ms and the writer waits; under round-robin it takes {up[0]:.3f}.",
-            "Whether Eqs. 1 to 3 say so: Eqs. 1 and 2 do, as they are written. A read's request "
-            "and its response have the same ID_D and differ in ID_T, so that they are two classes. "
-            "No data is left in the class of requests, and its rank is the last. The text ranks "
-            "*tasks* by what is left of them, which would give a request its task's rank; the "
-            "equations have no term for that. Eq. 3 does not see it at all. B_R / BW is the time "
-            "of a bus that nobody else uses. A deadline raises the class of the responses, and "
-            "never that of the requests that hold them up.",
+            "Eqs. 1 and 2 say so, as they are written. A read's request and its response have the "
+            "same ID_D and differ in ID_T, so they are two classes. No data is left in the class "
+            "of requests, and its rank is the last. The text ranks *tasks* by the data that are "
+            "left. That would give a request its task's rank, but the equations have no term for "
+            "it. Eq. 3 does not see it at all. B_R / BW is the time of a bus that nobody else "
+            "uses. A deadline raises the class of the responses, and never that of the requests "
+            "that hold them up.",
         ],
         tables=[
             StudyTable(
@@ -132,8 +132,8 @@ def read_backs() -> Section:
                 rows=tuple(rows),
                 formats=("", "", ".3f", ".3f", ".2f", ".2f"),
                 note=(
-                    "Small first and large first are alike: a reader's requests have no data left, "
-                    "so that no order by size moves them."
+                    "Small first and large first are alike: a reader's requests have no data "
+                    "left, so no order by size moves them."
                 ),
             )
         ],

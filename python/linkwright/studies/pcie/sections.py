@@ -44,8 +44,9 @@ def workloads(window: float) -> Section:
     return Section(
         title="The workloads (Table 1)",
         text=[
-            "On one GPU, with the bus to itself. An iteration asks of a link its "
-            "bytes over the time that it takes alone, as a share of the 26 GB/s that copies reach."
+            "Each workload runs on one GPU, with the bus to itself. An iteration copies its bytes "
+            "in the time that it takes alone. The table has this rate as a share of the 26 GB/s "
+            "that copies reach."
         ],
         tables=[
             StudyTable(
@@ -63,8 +64,8 @@ def workloads(window: float) -> Section:
                 rows=tuple(rows),
                 formats=("", "", ".1f", ".1f", ".2f", ".2f", ".0%", ".1f"),
                 note=(
-                    "k-means is one round of it. Max-pooling's kernel is taken as ReLU's, whose "
-                    "time on 64 KB is not known: that on 32 KB stands for it."
+                    "k-means is one round of it. Max-pooling takes the time of ReLU's kernel. "
+                    "That time is not known on 64 KB, so the time on 32 KB stands for it."
                 ),
             )
         ],
@@ -120,20 +121,19 @@ def statements(found: Found, window: float) -> Section:
     return Section(
         title="Throughput over round-robin (Figs. 5 and 6)",
         text=[
-            "The throughput of a task is its iterations in the window over those of one GPU alone; "
-            "of a pair, the sum of both. Means of the 28 pairs, two GPUs a task, each task on both "
-            "switches. Published are numbers where the text has them. It says, too, that large "
-            "first is worse than round-robin for both tasks, and QoS better for both.",
-            "Small first gains in both readings and more than QoS or as much, and the published "
-            "7.6 % lies between them. The large task of a pair loses nothing here. Two GPUs of "
-            "one task are served one after the other instead of both at half speed. That "
-            "is worth more to it than the short copies cost. It is an artefact of PCIe 4 with "
-            "the given "
-            "kernels: over PCIe 3 it does lose (Readings, in the full study). "
-            "One thing does not come out. Large first makes only "
-            "the small task slower, as its copies wait for those of the large, never the other way "
-            "round. That both would lose, as the paper says, this model cannot show: strict "
-            "priority takes nothing from whoever has it.",
+            "The throughput of a task is its iterations in the window over those of one GPU "
+            "alone. The throughput of a pair is the sum of both. The numbers are means of the 28 "
+            "pairs, with two GPUs a task and each task on both switches. The published column has "
+            "the numbers of the text. The text says, too, that large first is worse than "
+            "round-robin for both tasks, and QoS better for both.",
+            "Small first gains in both readings, as much as QoS or more, and the published 7.6 % "
+            "lies between them. The large task of a pair loses nothing here. The bus serves its "
+            "two GPUs one after the other instead of both at half speed. That is worth more to it "
+            "than the short copies cost. It is an artefact of PCIe 4 with the given kernels: over "
+            "PCIe 3 the task does lose (Readings, in the full study). One result does not come "
+            "out. Large first makes only the small task slower, as its copies wait for those of "
+            "the large, never the other way round. The paper says that both lose. This model "
+            "cannot show that: strict priority takes nothing from the task that has it.",
         ],
         tables=[
             StudyTable(
@@ -184,16 +184,16 @@ def each_layout(found: Found) -> Section:
         title="What is shared decides",
         text=[
             "The paper says neither whether a task has one GPU or two, nor which, nor whether the "
-            "switches share a link. The demand on the link that most of the tasks' GPUs share is "
-            "what they ask of it alone, over what it carries: above 1 the bus decides how much is "
-            "done, below 1 only who waits.",
+            "switches share a link. Each row has the demand on the link that most of the tasks' "
+            "GPUs share. It is the sum of the rates that the tasks ask for when alone, over the "
+            "rate of the link. Above 1 the bus decides how much is done, below 1 only who waits.",
             f"A copy of the large task is in time if it takes at most {times} times what it takes "
-            "alone. QoS keeps that where it can be kept; it is the mean over the pairs. A GPU is "
-            "idle while it does not compute.",
+            "alone. QoS keeps that wherever possible. The table has the mean over the pairs. A "
+            "GPU is idle while it does not compute.",
         ],
         tables=[
             StudyTable(
-                title="What both tasks ask of the link that they share",
+                title="The demand of both tasks on the link that they share",
                 columns=("layout", "mean demand", "pairs above 1, of 28"),
                 rows=tuple(demands),
                 formats=("", ".2f", ""),
@@ -227,9 +227,9 @@ def each_pair(found: Found) -> Section:
     return Section(
         title="Every pair (Fig. 5)",
         text=[
-            "Throughput over round-robin, with one link to the root and with a port for each "
-            "switch, "
-            "the task that copies less named first. The chart is of one link to the root."
+            "The table has the throughput over round-robin, with one link to the root and with a "
+            "port for each switch. The task that copies less is named first. The chart shows one "
+            "link to the root."
         ],
         tables=[pair_table(title, found)],
         figures={"pcie-pairs": by_pair(bars)},
@@ -277,8 +277,8 @@ def longer(window: float, progress: Progress | None) -> Section:
     return Section(
         title="A longer window",
         text=[
-            "All tasks start at once, so that a short window has more of the start. Over "
-            f"{times * window * 1e3:g} ms:"
+            "All tasks start at once, so the start weighs more in a short window. The table is "
+            f"over {times * window * 1e3:g} ms."
         ],
         tables=[
             StudyTable(

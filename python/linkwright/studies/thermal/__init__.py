@@ -22,13 +22,13 @@ __all__ = ["CELLS", "INTRODUCTION", "QUICK", "TITLE", "run"]
 
 TITLE = "The heat of a package"
 INTRODUCTION = (
-    "The MGPU-TSM dissertation puts four GPUs, a CPU and four stacks of memory on one interposer, "
-    "and checks with HotSpot that it can be cooled: 88.6 °C at most, where systems tolerate 100 °C "
-    "(section 3.4). This study does the same on Linkwright's "
-    "[thermal model](../concepts/thermal.md), as `linkwright thermal` does.",
-    "**Under what the same group assumes elsewhere, it becomes 99.7 °C and not 88.6 °C**: 11 K "
-    "more, still below 100 °C. A sink of half the resistance, or air 11 K cooler, makes the "
-    "published temperature.",
+    "The MGPU-TSM dissertation puts four GPUs, a CPU and four stacks of memory on one interposer. "
+    "It checks with HotSpot that the package can be cooled: 88.6 °C at most, where systems "
+    "tolerate 100 °C (section 3.4). This study does the same on Linkwright's [thermal "
+    "model](../concepts/thermal.md), as `linkwright thermal` does.",
+    "**With the assumptions of the same group elsewhere, the package reaches 99.7 °C instead of "
+    "88.6 °C**. This is 11 K more, still below 100 °C. A sink of half the resistance, or air 11 K "
+    "cooler, gives the published temperature.",
 )
 # Cells of the interposer each way: from here on the maximum changes by less than 0.02 K.
 CELLS = 64

@@ -63,9 +63,9 @@ def package() -> Section:
     return Section(
         title="The package (Table 3.4)",
         text=[
-            "Nine parts on an interposer of 50 x 50 mm, at their highest power. Where they lie is "
-            "assumed: the CPU in the middle, GPUs in the corners around it, a stack of memory "
-            "between each two."
+            "Nine parts lie on an interposer of 50 x 50 mm, at their highest power. We assume "
+            "their places: the CPU in the middle, GPUs in the corners around it, a stack of "
+            "memory between each two."
         ],
         tables=[
             StudyTable(
@@ -115,17 +115,15 @@ def readings(cells: int, progress: Progress | None = None) -> Section:
     return Section(
         title="How hot it becomes (Figure 3-4)",
         text=[
-            "The dissertation says 88.6 °C, found with HotSpot, and neither which layers, sink nor "
-            "air HotSpot was given. If all of the package had one temperature, HotSpot's default "
-            "sink "
-            "of 0.1 K/W and its air of 45 °C alone would make 136 °C. So the assumptions were "
-            "others. The same group's "
-            "[TAP-2.5D](https://github.com/bu-icsg/TAP-2.5D), which the dissertation cites, "
-            "sets HotSpot up for interposers. It has its own layers, a spreader of twice "
-            "and a sink of four times the interposer's edge. The default sink's resistance goes "
-            "by area, and is 0.009 K/W for 200 x 200 mm. These are what this package assumes. "
-            "Nothing is fitted; "
-            "the last column is the sink that would make 88.6 °C under each reading.",
+            "The dissertation finds 88.6 °C with HotSpot. It does not say which layers, sink and "
+            "air HotSpot was given. HotSpot's default sink has 0.1 K/W, and its air 45 °C. A "
+            "package of one temperature would have 136 °C by these alone. So the assumptions were "
+            "others. The same group's [TAP-2.5D](https://github.com/bu-icsg/TAP-2.5D), which the "
+            "dissertation cites, sets HotSpot up for interposers. It has its own layers, a "
+            "spreader of twice and a sink of four times the interposer's edge. The default sink's "
+            "resistance goes by area, and is 0.009 K/W for 200 x 200 mm. This package assumes the "
+            "same. Nothing is fitted. The last column has the sink that would give 88.6 °C under "
+            "each reading.",
         ],
         tables=[
             StudyTable(
@@ -140,7 +138,7 @@ def readings(cells: int, progress: Progress | None = None) -> Section:
                 ),
                 rows=tuple(rows),
                 formats=("", ".1f", ".1f", "", ".4f", ".4f"),
-                note="A reading without a sink in the last column is hotter under any.",
+                note="A reading without a sink in the last column is hotter under any sink.",
             )
         ],
         figures={"thermal-map": temperature_map(found, "chips")},
@@ -184,8 +182,8 @@ def statements(found: ThermalMap) -> Section:
     return Section(
         title="What the text says",
         text=[
-            "The CPU makes less heat on its area than a GPU, and has GPUs on all sides. "
-            "Its mean is above theirs, and its hottest cell below. HotSpot tells a part's mean."
+            "The CPU makes less heat on its area than a GPU, and has GPUs on all sides. Its mean "
+            "is above theirs, and its hottest cell is below. HotSpot reports a part's mean."
         ],
         tables=[StudyTable("Statements of section 3.4", ("", "holds", "found"), tuple(rows))],
     )
@@ -205,8 +203,8 @@ def worth(cells: int, progress: Progress | None = None) -> Section:
     return Section(
         title="What each assumption is worth",
         text=[
-            "One assumption is changed, all others stay. The sink's resistance counts most, then "
-            "the air, whose temperature is added to all."
+            "Each row changes one assumption and keeps all others. The sink's resistance counts "
+            "most, then the air, whose temperature is added to all."
         ],
         tables=[
             StudyTable(
@@ -229,8 +227,8 @@ def finer(counts: Sequence[int]) -> Section:
     return Section(
         title="Finer cells",
         text=[
-            "The interposer is cut into this number of cells each way; all else is the package's "
-            "own."
+            "Each row cuts the interposer into another number of cells each way. All else is the "
+            "package's own."
         ],
         tables=[
             StudyTable(

@@ -33,9 +33,9 @@ INTRODUCTION = (
     "systems of several GPUs, and asks where their time goes. This study plays the same steps, "
     "layer by layer, on Linkwright's presets of the systems. It sets our numbers beside "
     "the published ones, as `linkwright train` does.",
-    "Half of the rows of Tables 2.4 to 2.6 calibrate a few constants; every row says of which half "
-    "it is. The V100 system's rows enter nothing, but for every other row of Tables 2.8 and "
-    "2.10, and of Table 2.9 on several GPUs.",
+    "Half of the rows of Tables 2.4 to 2.6 calibrate a few constants, and every row names its "
+    "half. Of the V100 system, every other row of Tables 2.8 and 2.10, and of Table 2.9 on "
+    "several GPUs, calibrates. Its other rows enter nothing.",
 )
 # A quick study plays these networks and batches of the V100 system.
 QUICK = (("LeNet", "AlexNet"), (16,))

@@ -112,15 +112,14 @@ def calibration(found: Found) -> Section:
         ("all of them but scaling", "", *(median(each) for each in every), len(every[1]))
     )
     return Section(
-        title="What was calibrated, and on what",
+        title="The calibrated constants and their rows",
         text=[
-            "Rows that differ only in their GPUs make a block. Of each of Tables 2.4, 2.5 and 2.6 "
-            "every other block is calibrated on, the first of each table counted. The other half "
-            "enters no constant. `scripts/calibrate_training.py` fits "
-            f"{len(rows)} constants on the calibrated half, which has "
-            f"{len(every[0])} numbers, by least squares of logarithms of ratios: run times, and "
-            "computing on one GPU. Times of communication are fitted nowhere. The GPUs' peaks, "
-            "memory and links are those of data sheets.",
+            "Rows that differ only in their GPUs make a block. In each of Tables 2.4, 2.5 and 2.6 "
+            "every other block calibrates, beginning with the first. The other half enters no "
+            f"constant. `scripts/calibrate_training.py` fits {len(rows)} constants on the "
+            f"calibrated half, which has {len(every[0])} numbers. It minimizes the squares of "
+            "logarithms of ratios, for run times and for computing on one GPU. No time of "
+            "communication is fitted. The GPUs' peaks, memory and links are those of data sheets.",
             f"**The numbers that were held back are {median(every[1]):.1%} off in the median**, "
             f"the calibrated ones {median(every[0]):.1%}.",
         ],
@@ -151,16 +150,16 @@ def breakdown(found: Found) -> Section:
         rows.append((row.dataset, row.network, row.system, row.gpus, *cells, half(row)))
     heads = ("computing", "communication", "copies between GPUs", "run")
     return Section(
-        title="What an epoch goes into (Table 2.4)",
+        title="Where the time of an epoch goes (Table 2.4)",
         text=[
-            "Batches of 64 pictures, or 128 sequences, on each GPU. Computing is kernels alone, "
-            "on the GPU that has most of them, as a profiler counts them; communication is all "
+            "Each GPU has batches of 64 pictures, or 128 sequences. Computing is kernels alone, "
+            "as a profiler counts them, on the GPU that has most of them. Communication is all "
             "copies one after another. The rest of the run time is the host's.",
-            "Three readings that the text leaves open follow from the copies between GPUs, whose "
-            "number and size are known: the MLP has ten classes here, as MXNet's example has, "
-            "and not the 1000 of section 2.3.1. CIFAR-10's pictures are 28 x 28 points, as "
-            "MXNet's `train_cifar10.py` crops them. An epoch of Penn Treebank is its 42,068 "
-            "lines. LeNet is MXNet's, with 431,080 weights where Table 2.3 has 60,000.",
+            "The text leaves three readings open. The copies between GPUs decide them, as their "
+            "number and size are known. The MLP has ten classes, as MXNet's example has, and not "
+            "the 1000 of section 2.3.1. CIFAR-10's pictures are 28 x 28 points, as MXNet's "
+            "`train_cifar10.py` crops them. An epoch of Penn Treebank is its 42,068 lines. LeNet "
+            "is MXNet's, with 431,080 weights where Table 2.3 has 60,000.",
         ],
         tables=[
             StudyTable(
@@ -222,14 +221,14 @@ def scaling(found: Found) -> Section:
     return Section(
         title="Scaling (Tables 2.5 and 2.6)",
         text=[
-            "How many pictures an epoch of synthetic ImageNet has is not published. Table 2.6 is "
-            "taken as 500 batches on one GPU, which MXNet's iterator over synthetic pictures "
-            "makes; its times agree with that. Table 2.5's number is calibrated for each network, "
-            "so that only its ratios are predicted there: between systems, and scaling. The "
-            "published scaling is recalculated from the times.",
-            "ResNet on ImageNet is taken to have 50 layers: MXNet's `train_imagenet.py` has 50 "
-            "unless it is told otherwise, its ResNet of 110 layers takes only small pictures, and "
-            "the gradients that GPU 0 holds in Table 2.10 are those of 50 layers.",
+            "The text does not say how many pictures an epoch of synthetic ImageNet has. We take "
+            "Table 2.6 as 500 batches on one GPU, as MXNet's iterator over synthetic pictures "
+            "makes. Its times agree with that. Table 2.5's number is calibrated for each network. "
+            "So only ratios are predicted there: between systems, and scaling. We recalculate the "
+            "published scaling from the times.",
+            "We take ResNet on ImageNet to have 50 layers, for three reasons. MXNet's "
+            "`train_imagenet.py` has 50 by default. Its ResNet of 110 layers takes only small "
+            "pictures. And GPU 0 holds the gradients of 50 layers in Table 2.10.",
         ],
         tables=tables,
     )

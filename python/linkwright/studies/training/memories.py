@@ -69,14 +69,13 @@ def memories() -> Section:
     return Section(
         title="Memory (Table 2.10 and section 2.2.5)",
         text=[
-            "Four GPUs with NCCL; one GB is taken as 2^30 bytes. Two constants, the framework's "
-            "own memory and its work space, are calibrated on every other row, the first "
-            f"counted. The median error of these is {median(errors[CALIBRATED]):.1%}, of those "
-            f"held back "
-            f"{median(errors[HELD_BACK]):.1%}. Before training at batches 32 and 64, "
-            "ResNet is printed to have more than in training. Neither number counts. ResNet is "
-            "taken on 224 x 224 points, where section 2.2.1 has 299. With these, batch 64 would "
-            "need 17.4 GB of the 16 that there are."
+            "Four GPUs train with NCCL, and one GB is 2^30 bytes. Two constants, the framework's "
+            "own memory and its work space, are calibrated on every other row, beginning with the "
+            f"first. The median error of these rows is {median(errors[CALIBRATED]):.1%}, of those "
+            f"held back {median(errors[HELD_BACK]):.1%}. At batches 32 and 64, ResNet is printed "
+            "to have more before training than in training. Neither number counts. We take ResNet "
+            "on 224 x 224 points, where section 2.2.1 has 299. With 299, batch 64 would need 17.4 "
+            "GB of the 16 that there are."
         ],
         tables=[
             StudyTable(

@@ -95,28 +95,26 @@ def remote_matrices(edges: tuple[int, ...] = EDGES) -> Section:
     return Section(
         title="Matrices in another GPU's memory (Fig. 1-3)",
         text=[
-            "SGEMM of cuBLAS on one of two V100s, A, B and C in its own memory or in the other's, "
-            "read by direct access. Ours is the product of the [memory study](memory.md) on the "
-            "first of two R9 Nanos, access by access. Their link carries 27 GB/s each way beside "
-            "512 GB/s of memory, a nineteenth. Of the V100s' 900 GB/s two NVLinks' 50 are an "
-            "eighteenth. Runs of 2,048 and 4,096 rows take minutes, and are stored.",
-            "With all three remote the link is busy throughout, and the kernel takes as long "
-            "as its data needs to cross: each line of A and B again for each row or column of "
-            "tiles that "
-            "needs it. "
-            "How many times as long that is depends on what the kernel takes alone. Up to 768 rows "
-            "work-groups share what they read in the second level of 2 MiB; at 1,024 it holds too "
-            "little, the local kernel takes many times as long, and the ratio falls, as the "
-            "published one does from 4k to 32k. The text gives another reason, a fixed cost of "
-            "access that larger matrices make up for, which ours does not have.",
+            "The text runs SGEMM of cuBLAS on one of two V100s. A, B and C lie in its own memory "
+            "or in the other's, and it reads them by direct access. We run the product of the "
+            "[memory study](memory.md) on the first of two R9 Nanos, access by access. Their link "
+            "carries 27 GB/s each way beside 512 GB/s of memory, a nineteenth. The V100s' two "
+            "NVLinks carry 50 beside 900 GB/s, an eighteenth. Runs of 2,048 and 4,096 rows take "
+            "minutes, and are stored.",
+            "With all three remote the link is busy throughout, and the kernel takes as long as "
+            "its data need to cross. Each line of A and B crosses again for each row or column of "
+            "tiles that needs it. The ratio depends on the time of the local kernel. Up to 768 "
+            "rows the second level of 2 MiB holds the lines that work-groups share. At 1,024 it "
+            "holds too little, and the local kernel takes many times as long. So the ratio falls, "
+            "as the published one does from 4k to 32k. The text gives another reason: a fixed "
+            "cost of access, which larger matrices make up for. Ours has no such cost.",
             "**The height.** With all matrices near the product of the memory study reaches a "
-            "ninth of the peak at 4,096 rows. The link has little to add. The second table "
-            "has one that fetches the next terms of its sums while it calculates, as cuBLAS does. "
+            "ninth of the peak at 4,096 rows. The link has little to add. The second table has "
+            "one that fetches the next terms of its sums while it calculates, as cuBLAS does. "
             "With tiles of 32 x 32 and 512 rows it reaches most of the peak, and takes 27 times "
-            "as long from afar. The published one does so at 4,096 rows. That says what such a "
+            "as long from afar. The published one does so at 4,096 rows. That shows what such a "
             "height needs, and reproduces no row. Larger tiles move less, and the ratio falls. "
-            "Tiles of 128 x 128 give each compute unit one work-group, which "
-            "does not fill it.",
+            "Tiles of 128 x 128 give each compute unit one work-group, which does not fill it.",
         ],
         tables=[
             StudyTable(

@@ -108,19 +108,19 @@ def mechanisms() -> Section:
     return Section(
         title="Ways to share memory (Fig. 2-8)",
         text=[
-            "Programs that move what the MLP with 128, 64 and 1000 neurons moves, without a "
-            "framework, with 32 pictures on each of two GPUs. Inputs are as many as the published "
-            "sizes of weights say: 400, 1024 and 21,400. True shared memory gains the "
-            "cost of copies beside a call and the link's bandwidth. The text does not say what "
-            "else its baseline does in a step, and no row of this figure entered a constant.",
+            "Programs move the data of an MLP with 128, 64 and 1000 neurons, without a framework, "
+            "with 32 pictures on each of two GPUs. The published sizes of weights give 400, 1024 "
+            "and 21,400 inputs. True shared memory gains the cost of copies beside a call and the "
+            "link's bandwidth. The text does not say what else its baseline does in a step, and "
+            "no row of this figure entered a constant.",
             "**Which part makes the difference.** The second table changes one thing at a time. "
             "The host's time for a copy, which Table 2.4 gives for MXNet, is enough for MNIST on "
-            "the two older systems. It gives 1.86 and 1.98 for 2.07 and 1.95. It gives nothing for "
-            "ImageNet, whose copies are long. There only faults of pages come near what is "
-            "published, 3.89 for 3.70. The place of the samples makes no such difference. Faults "
-            "and the host's work of a step come as near for MNIST, so that these figures single "
-            "out no cause for it. MNIST on the DGX-1, 3.33, is reached by none. No single cause "
-            "gives all four.",
+            "the two older systems. It gives 1.86 and 1.98 for 2.07 and 1.95. It gives nothing "
+            "for ImageNet, whose copies are long. There only faults of pages come near the "
+            "published number, 3.89 for 3.70. The place of the samples makes no such difference. "
+            "Faults and the host's work of a step come as near for MNIST, so these figures single "
+            "out no cause for it. None reaches MNIST on the DGX-1, 3.33. No single cause gives "
+            "all four.",
         ],
         tables=[
             StudyTable(

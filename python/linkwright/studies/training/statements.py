@@ -40,31 +40,31 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
     return Section(
         title="What the text says",
         text=[
-            f"{holding} of {len(table)} statements hold: a number within a quarter of the "
-            "published one, an order or a limit as it is said.",
+            f"{holding} of {len(table)} statements hold. A number holds within a quarter of the "
+            "published one; an order or a limit holds as the text says it.",
         ],
         reasons=[
-            "**Small kernels.** The MLP computes almost as long on a P100 as on a K20c, since a "
-            "kernel's least time is one number for all GPUs; on the real ones it falls with the "
+            "**Small kernels.** The MLP computes almost as long on a P100 as on a K20c. Here a "
+            "kernel's least time is one number for all GPUs. On real GPUs it falls with the "
             "clock. For the same reason its computing has not saturated at batch 128.",
             "**Copies hide too well.** Here copies go while the backward pass computes, and the "
-            "large networks scale almost linearly. MXNet's engine hides less, so that its 2 GPUs "
-            "stay below 1.8 and NCCL, which hides more, gets ahead. NCCL is called for 16 arrays "
-            "at a time, as in MXNet's source, so that LeNet and AlexNet, which have no more, hide "
-            "nothing. It still scales far worse there (2.77 on 8 GPUs) than its rings on NVLink "
+            "large networks scale almost linearly. MXNet's engine hides less, so its 2 GPUs stay "
+            "below 1.8 and NCCL, which hides more, gets ahead. As in MXNet's source, NCCL is "
+            "called for 16 arrays at a time. LeNet and AlexNet have no more, so they hide "
+            "nothing. NCCL still scales far worse there (2.77 on 8 GPUs) than its rings on NVLink "
             "do here. That loss is not in the links, and no number of the text tells where it is.",
-            "**True shared memory.** Its prototype moves as much over the same links as copies do, "
-            "and starts fewer of them. That is worth up to a quarter here, not a factor of two to "
-            "four. The section on ways to share memory asks of three candidates what each would "
-            "make of it alone. The host's time for a copy comes near on MNIST on the two older "
-            "systems, as the other two do. Faults of pages come near on ImageNet.",
-            "**AlexNet on eight GPUs.** Fast convolutions left the difference between its epochs. "
-            "The text's grow again from four P100s to eight (10.1 to 13.7 s at batch 32), and "
-            "ours do not "
-            "(8.5 to 8.3 s). Nor do they turn the order of copies and NCCL of Fig. 2-4.",
-            "**Weak scaling.** What it gains is a run's start, spread over more images. Its length "
-            "follows from Table 2.9, and nothing from the figure; on 8 GPUs it is too long for "
-            "GoogLeNet, whose epochs are short.",
+            "**True shared memory.** Its prototype moves as much over the same links as copies "
+            "do, and starts fewer of them. That is worth up to a quarter here, not a factor of "
+            "two to four. The section on ways to share memory tries three causes, each alone. The "
+            "host's time for a copy comes near on MNIST on the two older systems, as the other "
+            "two do. Faults of pages come near on ImageNet.",
+            "**AlexNet on eight GPUs.** With fast convolutions the difference between its epochs "
+            "remains. At batch 32 the text's grow again from four P100s to eight, from 10.1 to "
+            "13.7 s. Ours do not (8.5 to 8.3 s). Nor do fast convolutions turn the order of "
+            "copies and NCCL of Fig. 2-4.",
+            "**Weak scaling.** It gains because a run's start is spread over more images. The "
+            "start's length follows from Table 2.9, and nothing from the figure. On 8 GPUs it is "
+            "too long for GoogLeNet, whose epochs are short.",
         ],
         tables=[
             StudyTable(
@@ -276,11 +276,12 @@ def weights() -> Section:
     return Section(
         title="Which networks these are (Tables 2.7 and 2.10)",
         text=[
-            "GPU 0 of four has room for the other three's gradients, and that is what it has more "
-            "than they have in Table 2.10. A third of that, at four bytes a weight, tells how "
-            "large the networks were, which Table 2.7 contradicts: LeNet had 70 and not 0.06 "
-            "million weights, since its first fully connected layer sees 53 x 53 points of 50 "
-            "channels of a picture of 224 x 224. ResNet had the 26 million of 50 layers, not 55."
+            "GPU 0 of four has room for the other three's gradients, and so has more memory than "
+            "they have in Table 2.10. A third of the surplus, at four bytes a weight, tells how "
+            "large the networks were. Table 2.7 contradicts that. LeNet had 70 and not 0.06 "
+            "million weights, as its first fully connected layer sees 53 x 53 points of 50 "
+            "channels. That is for a picture of 224 x 224. ResNet had the 26 million of 50 "
+            "layers, not 55."
         ],
         tables=[
             StudyTable(
@@ -300,7 +301,7 @@ def against_itself() -> Section:
     )
     return Section(
         title="Where the text contradicts itself",
-        text=["And which reading this study takes."],
+        text=["The table has each contradiction, and the reading that this study takes."],
         tables=[
             StudyTable(
                 title="Contradictions",

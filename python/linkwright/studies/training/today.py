@@ -204,24 +204,23 @@ def today() -> Section:
     return Section(
         title="Today's GPUs and PyTorch",
         text=[
-            "Steps on one GPU, measured by `scripts/measure_layers.py` with PyTorch 2.11, CUDA "
-            "13.0 and cuDNN 9.19: channels last, bf16 by autocast with weights of 32 bits "
-            "(Llama's have 16, its sequences 2,048 tokens, and its update is not compared). The "
-            "GPU's computing was timed with the host kept ahead of it.",
-            "The rates that kernels reach (`kernels.current`) is calibrated on single kernels "
-            "and on the "
-            "layers of five networks on the H100, by `make calibrate-training`. Of these the "
-            f"median error of a step is {median(off[CALIBRATED]):.1%}; of networks that were held "
-            f"back {median(off[HELD_BACK]):.1%}; of all on the H200, where nothing was "
-            f"calibrated, {median(off[OTHER_GPU]):.1%}.",
-            "Where a step as users run it takes longer than what the GPU computes, the host is "
-            "what limits it. That host was a virtual machine's, which takes 14.5 microseconds to "
-            "launch the shortest kernel and about 30 for each of a network. Others take a third "
-            "of it, and graphs of kernels next to nothing. It enters no term.",
+            "`scripts/measure_layers.py` measures steps on one GPU with PyTorch 2.11, CUDA 13.0 "
+            "and cuDNN 9.19. They are channels last, in bf16 by autocast, with weights of 32 "
+            "bits. Llama's weights have 16, its sequences have 2,048 tokens, and its update is "
+            "not compared. The GPU's computing was timed with the host kept ahead of it.",
+            "`make calibrate-training` calibrates the rates that kernels reach "
+            "(`kernels.current`) on the H100, by single kernels and the layers of five networks. "
+            f"The median error of a step of these networks is {median(off[CALIBRATED]):.1%}. For "
+            f"networks that were held back it is {median(off[HELD_BACK]):.1%}. On the H200, where "
+            f"nothing was calibrated, it is {median(off[OTHER_GPU]):.1%} for all.",
+            "Where a step as users run it takes longer than the GPU computes, the host limits it. "
+            "That host was a virtual machine. It takes 14.5 microseconds to launch the shortest "
+            "kernel, and about 30 for each kernel of a network. Other hosts take a third of it, "
+            "and graphs of kernels next to nothing. It enters no term.",
         ],
         tables=[
             StudyTable(
-                title="What one GPU computes of a step",
+                title="The part of a step that one GPU computes",
                 columns=(
                     "GPU",
                     "network",
@@ -235,10 +234,11 @@ def today() -> Section:
                 ),
                 rows=tuple(rows),
                 formats=("", "", "", "", ".2f", ".2f", ".2f", ".2f", ""),
-                note="The largest errors are of small networks and batches, of whose layers each "
-                "is as long as the starts of its kernels: a library takes others for them than a "
-                "model of families knows. Convolutions that a library calculates by fewer "
-                "multiplications, or pads, are off by up to a third either way.",
+                note="Small networks and batches have the largest errors. Each of their layers "
+                "takes as long as the starts of its kernels. For such layers a library takes "
+                "other kernels than a model of families knows. Convolutions that a library "
+                "calculates by fewer multiplications, or pads, are off by up to a third either "
+                "way.",
             )
         ],
     )

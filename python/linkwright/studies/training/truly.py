@@ -163,20 +163,20 @@ def truly_shared(networks: tuple[Trained, ...] = NETWORKS) -> Section:
             f"read of a line, and a write takes {messages['write request']}. Four V100s have "
             f"{BATCH} samples each. Llama of 8 billion parameters has a sequence of {TOKENS:,} "
             "tokens on each of eight H200s, in bf16. An empty cell is a step that does not fit.",
-            "**What it would take.** All that kernels read and write crosses the switch. Its "
-            "bandwidth stands against that of a GPU's own memory, and the time of copies is what "
-            "can be gained. A bisection finds the last column of the second table. "
+            "**What it would take.** All data that kernels read and write cross the switch. Its "
+            "bandwidth stands against the bandwidth of a GPU's own memory. At most it can gain "
+            "the time of copies. A bisection finds the last column of the second table. "
             f"{_needed('V100s', networks, SHARED_MEMORY)} "
             f"{_needed('Llama', every[-2:], SHARED_MEMORY)} An H200's own memory has 4,800. "
             f"Coherence adds bytes to each message: without it {_spared(every)} less is enough. "
             "Where the memory is pooled, Llama with Adam fits, as it does with FSDP. Copies to "
             "GPU 0 do not hold it.",
             "**Kernels.** The third table has kernels access by access, less the driver's launch. "
-            "At the sizes shown those that their links bind agree within 15 %; of others up to "
-            "1.4 times were seen. They read before they write, since "
-            "wavefronts start together, and training counts both one after the other. The product "
-            "at 32 GB/s does not agree. Its compute units bind it, and 16 times the bandwidth "
-            "makes it less than a fifth faster. Training takes such a time from a GPU's peak.",
+            "At the sizes shown, kernels that their links bind agree within 15 %. Others differ "
+            "by up to 1.4 times. Kernels read before they write, since wavefronts start together, "
+            "and training counts both one after the other. The product at 32 GB/s does not agree. "
+            "Its compute units bind it, and 16 times the bandwidth makes it less than a fifth "
+            "faster. Training takes such a time from a GPU's peak.",
             "It leaves out the time to set gradients to zero, and lines of a second level that a "
             "later kernel finds. It leaves out waits for a controller that all GPUs want at once. "
             "Every GPU has the R9 Nano's messages, since the text gives no others.",

@@ -99,19 +99,18 @@ def overheads() -> Section:
         for place, row in enumerate(rows("table_2_8"))
     ]
     return Section(
-        title="What NCCL costs on one GPU (Table 2.8)",
+        title="The cost of NCCL on one GPU (Table 2.8)",
         text=[
             "On one GPU NCCL moves nothing, and MXNet does not even call it. Its key-value store "
-            "hands a single GPU's gradients on as they are (src/kvstore/kvstore_nccl.h). And yet a "
-            "run takes 16 to 32 % longer, at batch 64 no less than at 16. That is no time of "
-            "calls, which larger batches would hide, and no work of the links. The text names "
-            "other code and other kernels, and says that it is there on several GPUs, too. No "
-            "model of NCCL gives it, so that it is taken as a share of all times of kernels and "
-            "host: "
-            f"{constants().nccl:.1%}, the mean of every other row, the first counted. Rows that "
-            f"were held back are {_off_overhead():.1f} points off in the median. Ours differ from "
-            "row to row in what is copied from the host beside that; why networks and batches "
-            "differ as published is not explained."
+            "hands a single GPU's gradients on as they are (src/kvstore/kvstore_nccl.h). And yet "
+            "a run takes 16 to 32 % longer, at batch 64 no less than at 16. Calls do not cause "
+            "it, since larger batches would hide them, and the links do no work. The text names "
+            "other code and other kernels, and says that the overhead is there on several GPUs, "
+            "too. No model of NCCL gives it. We take it as a share of all times of kernels and "
+            f"host: {constants().nccl:.1%}, the mean of every other row, beginning with the "
+            f"first. Rows that were held back are {_off_overhead():.1f} points off in the median. "
+            "Our rows differ by the copies from the host beside that. Nothing here explains why "
+            "networks and batches differ as published."
         ],
         tables=[
             StudyTable(
@@ -155,14 +154,14 @@ def speedups(networks: tuple[str, ...], batches: tuple[int, ...]) -> Section:
     return Section(
         title="Copies between GPUs and NCCL (Fig. 2-4)",
         text=[
-            "Pictures a second over those of one GPU, each way over itself on one, and NCCL's "
-            "time below copies'. Published is what the sentences say of the figure. Where two GPUs "
-            "have no NVLink, a third hands on what is copied. Over the host's memory, which the "
-            "text names first, 8 GPUs are slower than published. No row of this machine entered "
-            "a constant but those of Table 2.8. The text joins GPUs 0 and 1 by two NVLinks. Over "
-            "one, as `nvidia-smi` numbers them, LeNet on two GPUs reaches "
-            f"{_on_one_link():.2f} instead of {speed_up('LeNet', 16, 2, P2P):.2f}, published 1.62: "
-            "the text's own pair is meant.",
+            "The table has pictures a second, each way over itself on one GPU, and NCCL's time "
+            "below copies'. The published numbers come from sentences about the figure. Where two "
+            "GPUs have no NVLink, a third hands on the copies. Over the host's memory, which the "
+            "text names first, 8 GPUs are slower than published. Only rows of Table 2.8 of this "
+            "machine entered a constant. The text joins GPUs 0 and 1 by two NVLinks. By the "
+            "numbers of `nvidia-smi` one joins them. Over one, LeNet on two GPUs reaches "
+            f"{_on_one_link():.2f} instead of {speed_up('LeNet', 16, 2, P2P):.2f}, and 1.62 is "
+            "published. So the text means its own pair.",
         ],
         tables=[
             StudyTable(
@@ -244,14 +243,14 @@ def synchronized() -> Section:
     return Section(
         title="The host's waiting (Table 2.9)",
         text=[
-            "Published is `cudaStreamSynchronize` as a share of the time in all calls of the CUDA "
-            "API, of LeNet with NCCL. The host waits as long as the steps of an epoch last. The "
-            "share falls as they get fewer and shorter, so that the other calls take a time that "
-            "does not: a run's start, with its contexts, streams and memory, which section 2.2.6 "
-            f"names, too. It is {start():.0f} s by the median of every other row of several GPUs, "
-            f"the first counted. Rows that were held back are {median(off) * 100:.1f} points off "
-            "in the median. On one GPU less is waited for: MXNet synchronizes NCCL's streams on "
-            "several GPUs only.",
+            "The text has `cudaStreamSynchronize` as a share of the time in all calls of the CUDA "
+            "API, for LeNet with NCCL. The host waits as long as the steps of an epoch last. The "
+            "share falls as steps get fewer and shorter, so the other calls take a constant time. "
+            "It is a run's start, with its contexts, streams and memory; section 2.2.6 names it, "
+            f"too. It is {start():.0f} s by the median of every other row of several GPUs, "
+            f"beginning with the first. Rows that were held back are {median(off) * 100:.1f} "
+            "points off in the median. On one GPU the host waits for less: MXNet synchronizes "
+            "NCCL's streams on several GPUs only.",
         ],
         tables=[
             StudyTable(
