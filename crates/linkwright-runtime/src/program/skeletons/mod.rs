@@ -40,7 +40,7 @@ use thiserror::Error;
 
 use super::{MOST_MESSAGE, Operation, Program, Rank, RankProgram};
 use crate::diagnostic::{
-    Diagnose, Diagnosis, Registered, Registry, closest, in_plain_words, shown,
+    Diagnose, Diagnosis, Registered, Registry, in_plain_words, instead_of, shown,
 };
 use crate::network::synthetic::Places;
 use crate::units::Bytes;
@@ -223,10 +223,8 @@ impl Diagnose for SkeletonError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::Unknown { name, known } => {
-                let meant = closest(name, known).map(|meant| format!("; did you mean `{meant}`?"));
-                let (known, meant) = (known.join(", "), meant.unwrap_or_default());
                 Diagnosis::of(format!("there is no application `{}`", shown(name)))
-                    .remedy(format!("use one of {known}{meant}"))
+                    .remedy(instead_of(name, known))
             }
             Self::Options { application, problem } => {
                 let told = Diagnosis::of_text(problem);

@@ -86,8 +86,8 @@ fn what_cannot_be_made_is_refused() {
     };
     assert_eq!(
         refused("kripky", 32, ""),
-        "there is no application `kripky`; use one of stencil4d, subcomm3d, kripke, laghos, \
-         amg, sw4lite, copy-execute, synthetic; did you mean `kripke`?"
+        "there is no application `kripky`; did you mean `kripke`? use one of stencil4d, subcomm3d, \
+         kripke, laghos, amg, sw4lite, copy-execute, synthetic"
     );
     assert_eq!(
         refused("stencil4d", 31, ""),

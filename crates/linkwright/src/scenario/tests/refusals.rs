@@ -36,7 +36,7 @@ fn errors_name_line_and_column() {
         ("nic = \"rr-4\"", "seed = 4", "s.toml:11:1: unknown key: `seed`; the keys of network"),
         ("nic = \"rr-4\"", "file = \"g\"", "s.toml:6:8: a network from a file and from keys: "),
         ("16 KiB\"\n", "16 Kib\"\n", "s.toml:14:15: `16 Kib` is not a size: `\"16 Kib\"`; write a"),
-        ("stencil4d", "stencil5d", "s.toml:18:11: there is no application `stencil5d`: `\"sten"),
+        ("stencil4d", "stencil5d", "s.toml:18:11: there is no application `stencil5d`; did"),
         ("ranks = 16", "ranks = 17", "s.toml:19:9: stencil4d cannot run on 17 ranks: each side "),
         ("ranks = 16\n", "", "s.toml:18:11: a program without `ranks`: `\"stencil4d\"`; write how"),
         ("iterations = 2", "iterations = 0", "s.toml:20:14: this cannot be zero: `0`; write at l"),

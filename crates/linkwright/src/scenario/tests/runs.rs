@@ -224,9 +224,9 @@ fn scenarios_choose_by_collective() {
     );
     assert_eq!(
         refused("[collectives]\nall_reduce = \"planed\"\n"),
-        "s:2:14: all-reduce has no algorithm `planed`; use one of \
-         binary-tree, binomial-tree, recursive-doubling, recursive-halving, ring, planned; did \
-         you mean `planned`?"
+        "s:2:14: all-reduce has no algorithm `planed`; did you mean `planned`? \
+         use one of binary-tree, binomial-tree, recursive-doubling, recursive-halving, ring, \
+         planned"
     );
     assert_eq!(
         refused("[collectives]\nplanned_message_size = \"0 B\"\n"),

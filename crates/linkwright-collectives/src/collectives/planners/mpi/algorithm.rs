@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::diagnostic::{Diagnose, Diagnosis, closest};
+use crate::diagnostic::{Diagnose, Diagnosis, instead_of, one_of};
 use crate::program::CollectiveKind;
 use crate::units::Bytes;
 
@@ -67,14 +67,11 @@ impl Diagnose for MpiError {
         match self {
             Self::Unfit { kind, algorithm } => {
                 Diagnosis::of(format!("`{algorithm}` cannot perform {}", kind.name()))
-                    .remedy(format!("use one of {}", names(MpiAlgorithm::of(*kind))))
+                    .remedy(one_of(&names(*kind)))
             }
             Self::Unknown { kind, name } => {
-                Diagnosis::of(format!("{} has no algorithm `{name}`", kind.name())).remedy(format!(
-                    "use one of {}{}",
-                    names(MpiAlgorithm::of(*kind)),
-                    did_you_mean(*kind, name)
-                ))
+                Diagnosis::of(format!("{} has no algorithm `{name}`", kind.name()))
+                    .remedy(instead_of(name, &names(*kind)))
             }
             Self::Outside { index, ranks } => Diagnosis::of(format!(
                 "there is no index {index} in a communicator of {ranks} \
@@ -84,14 +81,8 @@ impl Diagnose for MpiError {
     }
 }
 
-fn names(algorithms: &[MpiAlgorithm]) -> String {
-    let names: Vec<_> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
-    names.join(", ")
-}
-
-fn did_you_mean(kind: CollectiveKind, name: &str) -> String {
-    let known: Vec<_> = MpiAlgorithm::of(kind).iter().map(|algorithm| algorithm.name()).collect();
-    closest(name, &known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
+fn names(kind: CollectiveKind) -> Vec<&'static str> {
+    MpiAlgorithm::of(kind).iter().map(|algorithm| algorithm.name()).collect()
 }
 
 /// The largest part of an all-to-all that goes by Bruck's algorithm by default: TraceR's

@@ -359,8 +359,8 @@ fn what_cannot_be_performed_is_refused() {
     );
     assert_eq!(
         MpiAlgorithm::named(CollectiveKind::AllGather, "rings").unwrap_err().to_string(),
-        "all-gather has no algorithm `rings`; use one of ring, bruck; \
-         did you mean `ring`?"
+        "all-gather has no algorithm `rings`; did you mean `ring`? use one of \
+         ring, bruck"
     );
 }
 

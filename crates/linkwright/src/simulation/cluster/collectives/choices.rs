@@ -9,7 +9,7 @@ use crate::collectives::Collective as Planning;
 use crate::collectives::baselines::Version;
 use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::Planner;
-use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named, closest};
+use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named, instead_of};
 use crate::program::CollectiveKind;
 use crate::runtime::ProtocolKind;
 use crate::simulation::offers::PlannedBy;
@@ -41,12 +41,8 @@ pub struct CollectiveMethodError {
 impl Diagnose for CollectiveMethodError {
     fn diagnosis(&self) -> Diagnosis {
         let Self { kind, name } = self;
-        Diagnosis::of(format!("{} has no algorithm `{name}`", kind.name())).remedy(format!(
-            "use one of {}{}",
-            CollectiveMethod::names(*kind).join(", "),
-            closest(name, &CollectiveMethod::names(*kind))
-                .map_or(String::new(), |it| format!("; did you mean `{it}`?"))
-        ))
+        Diagnosis::of(format!("{} has no algorithm `{name}`", kind.name()))
+            .remedy(instead_of(name, &CollectiveMethod::names(*kind)))
     }
 }
 
@@ -206,8 +202,8 @@ mod tests {
         );
         assert_eq!(
             CollectiveMethod::named(CollectiveKind::AllReduce, "plan").unwrap_err().to_string(),
-            "all-reduce has no algorithm `plan`; use one of binary-tree, binomial-tree, \
-             recursive-doubling, recursive-halving, ring, planned; did you mean `planned`?"
+            "all-reduce has no algorithm `plan`; did you mean `planned`? use one of binary-tree, \
+             binomial-tree, recursive-doubling, recursive-halving, ring, planned"
         );
         assert!(refused(CollectiveKind::Scan).contains("recursive-doubling, linear"));
     }
