@@ -153,7 +153,9 @@ class InputError(LinkwrightError, ValueError):
 
     def _what(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}"
-        value = f": `{self.value}`" if self.value else ""
+        # A problem that ends with the value's name has said it.
+        said = not self.value or self.problem.endswith("`{}`".format(self.value.strip('"')))
+        value = "" if said else f": `{self.value}`"
         return f"{place}: {self.problem}{value}"
 
 

@@ -152,7 +152,7 @@ def test_announced_receives_cost_no_request(fidelity: FidelityName) -> None:
         ({"bandwidth_scale": 0}, "bandwidth_scale: no factor of bandwidths: `0`; write a factor"),
         ({"routing": "ugal"}, "routing `ugal` needs dragonflies, but `fat-tree-2048` is"),
         ({"protocol": {"eager": "1 B"}}, "unknown key: `eager`; did you mean `eager_limit`?"),
-        ({"protocol": {"rendezvous": "recever"}}, '`"recever"`; did you mean `receiver`? there'),
+        ({"protocol": {"rendezvous": "recever"}}, '`"recever"`; did you mean `receiver`? use'),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:

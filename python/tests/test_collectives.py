@@ -171,7 +171,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
         lambda: plan(DGX1, [0, 1], "reduce-all"),  # type: ignore[arg-type]
         "no collective `reduce-all`; did you mean `reduce`? use one of broadcast",
     ),
-    (lambda: plan(DGX1, [0, 1], "all-reduce", algorithm="x"), "no algorithm `x`; there are"),  # type: ignore[arg-type]
+    (lambda: plan(DGX1, [0, 1], "all-reduce", algorithm="x"), "no algorithm `x`; use one of"),  # type: ignore[arg-type]
     (lambda: plan(DGX1, [0, 1], "all-reduce", links="x"), "no choice of links `x`"),  # type: ignore[arg-type]
     (lambda: plan(DGX1, [4, 5], "broadcast", root=0), "GPU 0, and the job has GPUs 4,5"),
     (lambda: plan(DGX1, [4, 5], "all-reduce", root=4), "all-reduce has no root"),

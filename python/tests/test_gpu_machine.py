@@ -162,7 +162,7 @@ def test_what_a_machine_does_not_have_is_told_in_a_line(line: str, said: str) ->
 
 def test_python_refuses_the_same() -> None:
     machine = read_system("dgx1-v100")
-    with pytest.raises(MachineError, match=r"has no \[hierarchy\]; give a preset"):
+    with pytest.raises(MachineError, match=r"has no \[hierarchy\]; give --gpu a preset"):
         GpuSystem(machine=machine)
     with pytest.raises(MachineError, match="`on` names GPUs of a machine; give the machine, too"):
         GpuSystem(on=[0, 1])

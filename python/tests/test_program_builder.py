@@ -232,5 +232,5 @@ def test_what_has_no_host_is_refused_before_the_run() -> None:
     with pytest.raises(lw.errors.SimulationError) as caught:
         lw.System({"gpus": 2}).play([lw.network.ClusterJob(builder.build())])
     assert str(caught.value).startswith(
-        "call 1 of rank 1 of job `loads` copies to or from its host, but GPU 1 has none: "
+        "call 1 of rank 1 of job `loads` copies to or from its host, but GPU 1 has none ("
     )

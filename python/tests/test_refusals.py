@@ -146,7 +146,7 @@ def test_errors_hold_no_control_characters() -> None:
         (
             lambda: read_system("dgx9"),
             "there is neither a preset nor a file",
-            "did you mean `dgx2` or",
+            "did you mean `dgx2`?",
         ),
         (
             lambda: read_fabric("tree"),

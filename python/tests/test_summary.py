@@ -96,7 +96,7 @@ def test_what_is_not_there_is_named() -> None:
     with pytest.raises(SimulationError, match=r"no run of policy `best`; use one of baseline, "):
         speedups(results_of(), "best")
     empty = play_jobs(System("dgx1-v100"), [], "greedy")
-    with pytest.raises(SimulationError, match="has no jobs"):
+    with pytest.raises(SimulationError, match="no job ran"):
         summarise(empty)
-    with pytest.raises(SimulationError, match="has no jobs"):
+    with pytest.raises(SimulationError, match="no job ran"):
         speedups([empty], "greedy")
