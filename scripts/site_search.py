@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-# What a page's words weigh, by its folder; 1 elsewhere.
+# The weight of a page's words, by its folder; 1 elsewhere.
 WEIGHTS = {"guide": 4.0, "reference": 0.5, "decisions": 0.3}
 
 

@@ -29,7 +29,7 @@ TOOLS = WORK / "tools"
 DIST = WORK / "dist"
 REQUIREMENTS = Path(__file__).with_name("wheel-requirements.txt")
 
-# What runs notebooks as a user's Jupyter does.
+# These run notebooks as a user's Jupyter does.
 JUPYTER = ("ipykernel==7.4.0", "nbconvert==7.17.2")
 
 # The oldest glibc that the wheel runs on: that of every distribution which is still looked after.
@@ -129,7 +129,9 @@ def audit(wheel: Path) -> None:
 
 
 def try_out(package: Path) -> None:
-    """Installs a package where nothing else is, and runs README's commands; from a wheel, the notebooks, too.
+    """Installs a package where nothing else is, and runs README's commands on its examples.
+
+    It runs a wheel's notebooks in Jupyter, too.
 
     Raises:
         SystemExit: If README's first command fails, or an example that a command names is missing.

@@ -1,4 +1,4 @@
-"""Runs a notebook's cells where it stands, and prints as JSON what they show and which package they import.
+"""Runs a notebook's cells, and prints as JSON what they show and which package they import.
 
 A program of its own, so that it runs in any environment: `python -I cells.py NOTEBOOK`.
 """

@@ -1,7 +1,7 @@
 """An environment that holds an installed wheel, what one of its extras needs, and nothing else.
 
-No index is asked: the other packages are links to those of the tests' own environment, and pip, which
-is given none but the wheel, ends with an error where the wheel asks for more.
+No index is asked. The other packages are links to those of the tests' own environment. The
+installer has no package but the wheel, and fails where the wheel asks for more.
 """
 
 from __future__ import annotations

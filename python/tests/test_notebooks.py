@@ -1,8 +1,8 @@
-"""The notebooks in `examples/` run from top to bottom, warn of nothing and show what is stored in them.
+"""The notebooks in `examples/` run, warn of nothing and show what is stored in them.
 
-`make pytest` names a wheel that it built: they then run as a user's do, where this wheel and the packages
-of its extra `plot` are installed, in the folder that `linkwright examples` writes. Without one they run in
-the tests' environment.
+`make pytest` names a wheel that it built. The notebooks then run as a user's do, in the folder
+that `linkwright examples` writes. Only this wheel and the packages of its extra `plot` are installed there.
+Without a wheel they run in the tests' environment.
 
 `UPDATE_GOLDEN=1 pytest python/tests/test_notebooks.py` stores what they show after a change that
 is meant. A chart's own data is not stored.
@@ -31,7 +31,7 @@ WHEELS = os.environ.get("LINKWRIGHT_WHEELS")
 
 
 class Place(NamedTuple):
-    """Where notebooks run: with which Python, in which folder, and the package that they import."""
+    """Says with which Python notebooks run, in which folder, and which package they import."""
 
     python: Path
     folder: Path
@@ -63,7 +63,7 @@ def test_there_are_three_notebooks() -> None:
 # A day of a cluster takes some seconds: it is what the notebook shows.
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_shows_what_is_stored_in_it(notebook: Path, place: Place) -> None:
-    command = [place.python, "-I", "-W", "error", CELLS, notebook.name]
+    command = [str(place.python), "-I", "-W", "error", str(CELLS), notebook.name]
     done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
