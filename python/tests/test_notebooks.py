@@ -1,8 +1,8 @@
 """The notebooks in `examples/` run, warn of nothing and show what is stored in them.
 
 `make pytest` names a wheel that it built. The notebooks then run as a user's do, in the folder
-that `linkwright examples` writes. Only this wheel and the packages of its extra `plot` are installed there.
-Without a wheel they run in the tests' environment.
+that `linkwright examples` writes. Only this wheel and the packages of its extra `plot` are
+installed there. Without a wheel they run in the tests' environment.
 
 `UPDATE_GOLDEN=1 pytest python/tests/test_notebooks.py` stores what they show after a change that
 is meant. A chart's own data is not stored.
