@@ -1,11 +1,17 @@
 # On a fresh machine with git, make, Python 3.11 and cargo, `make demo` and `make test` work:
 # each target does its own set-up, remembered by stamp files in .venv.
 
+# Of its own, make would write an example's .out from the file beside it.
+MAKEFLAGS += --no-builtin-rules
+
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 EXTENSION := $(VENV)/.extension
+WHEELS := target/tests/wheels
+WHEEL := $(WHEELS)/.built
+PYTHON_SOURCES := $(shell find python/linkwright examples -type f -not -path '*/__pycache__/*' -not -name '*.so')
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -type f -o -name Cargo.toml)
 
 # The binding asks this interpreter for its version; maturin is found beside it.
@@ -37,6 +43,12 @@ $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	@echo "Building the extension, with all optimisations where no profile is named: minutes on two cores."
 	@echo "maturin: $(MATURIN_PEP517_ARGS)"
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
+	touch $@
+
+# The wheel that the tests install: cargo has compiled what it holds, so that this packs it.
+$(WHEEL): $(EXTENSION) $(PYTHON_SOURCES)
+	rm -rf $(WHEELS)
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --wheel-dir $(WHEELS) .
 	touch $@
 
 # A DGX-1V in, as its tools print it, the paper's mix of jobs out: a table here, a report in demo/report.html.
@@ -71,8 +83,8 @@ check-python: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/mkdocs build --strict
 
-pytest: install
-	$(BIN)/pytest
+pytest: install $(WHEEL)
+	LINKWRIGHT_WHEELS=$(CURDIR)/$(WHEELS) $(BIN)/pytest
 
 # Every order of messages of the coherence protocols in the large configuration, held against what
 # was found before: about ten minutes on two cores. Then 100,000 random litmus runs on whole GPUs: a minute.
@@ -84,7 +96,8 @@ check-coherence:
 stub: install
 	$(BIN)/python scripts/write_stub.py
 
-stub-check: install
+# maturin takes a library away while it reads it, so that the wheel comes first.
+stub-check: install $(WHEEL)
 	$(BIN)/python scripts/write_stub.py --check
 	$(BIN)/stubtest linkwright._core
 

@@ -29,6 +29,9 @@ TOOLS = WORK / "tools"
 DIST = WORK / "dist"
 REQUIREMENTS = Path(__file__).with_name("wheel-requirements.txt")
 
+# These run notebooks as a user's Jupyter does.
+JUPYTER = ("ipykernel==7.4.0", "nbconvert==7.17.2")
+
 # The oldest glibc that the wheel runs on: that of every distribution which is still looked after.
 GLIBC = (2, 28)
 PLATFORM = "manylinux_{}_{}".format(*GLIBC)
@@ -128,6 +131,8 @@ def audit(wheel: Path) -> None:
 def try_out(package: Path) -> None:
     """Installs a package where nothing else is, and runs README's commands on its examples.
 
+    It runs a wheel's notebooks in Jupyter, too.
+
     Raises:
         SystemExit: If README's first command fails, or an example that a command names is missing.
     """
@@ -148,6 +153,25 @@ def try_out(package: Path) -> None:
             for word in command:
                 if word.startswith("examples/") and not (Path(folder) / word).exists():
                     sys.exit(f"{package.name}: it lacks {word}, which README names")
+        if package.suffix == ".whl":
+            run(empty / "bin" / "pip", "install", "--quiet", f"{package}[plot]", *JUPYTER)
+            run_notebooks(empty / "bin", Path(folder) / "examples")
+
+
+def run_notebooks(programs: Path, examples: Path) -> None:
+    """Runs each notebook in Jupyter, in the folder that `linkwright examples` wrote.
+
+    Raises:
+        SystemExit: If a cell fails, or writes to standard error, as a warning does.
+    """
+    notebooks = sorted(examples.glob("*.ipynb"))
+    jupyter = ["nbconvert", "--log-level", "WARN", "--execute", "--inplace", "--to", "notebook"]
+    run(programs / "jupyter", *jupyter, *notebooks, cwd=examples)
+    for notebook in notebooks:
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", ()):
+                if output.get("name") == "stderr":
+                    sys.exit(f"{notebook.name}: {''.join(output['text'])}")
 
 
 def readme_commands() -> list[list[str]]:

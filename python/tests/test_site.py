@@ -18,6 +18,7 @@ import yaml  # type: ignore[import-untyped]
 from commands import linkwright
 from test_docs import ROOT, blocks, commands
 
+import site_search
 import site_widths
 
 DOCS = ROOT / "docs"
@@ -90,9 +91,21 @@ def test_a_reader_chooses_the_colours_and_searches_without_a_network(
     assert all("toggle" in each for each in theme["palette"])
     assert theme["font"] is False
     assert "search.suggest" in theme["features"]
-    # That plugin's pages load a script from elsewhere.
     assert "search" in settings["plugins"]
-    assert "offline" not in settings["plugins"]
+    assert "offline" in settings["plugins"]
+    # Left to itself, the plugin for pages without a server names a script that lies elsewhere.
+    [script] = settings["extra"]["polyfills"]
+    assert "iframe-worker" in script
+    assert (DOCS / script).is_file()
+
+
+@pytest.mark.parametrize(
+    ("page", "weight"), [("guide/tour.md", 4.0), ("decisions/index.md", 0.3), ("index.md", None)]
+)
+def test_the_search_lists_guides_before_decisions(page: str, weight: float | None) -> None:
+    found = SimpleNamespace(file=SimpleNamespace(src_uri=page), meta={})
+    assert site_search.on_page_markdown("text", page=found) == "text"
+    assert found.meta == ({"search": {"boost": weight}} if weight else {})
 
 
 def test_the_menu_has_one_entry_for_all_decisions(settings: Mapping[str, Any]) -> None:
