@@ -11,7 +11,13 @@ from commands import fails, linkwright, parsed
 
 from linkwright import GpuSystem, LinkwrightError, System
 from linkwright.gpu import GpuKernel
-from linkwright.network import ClusterJob, Program, ProgramBuilder
+from linkwright.network import (
+    ClusterJob,
+    Program,
+    ProgramBuilder,
+    play_trace,
+    read_program,
+)
 from linkwright.scenario import play_programs
 
 REPLAY = ("replay", "stencil4d", "--ranks", "64", "--network", "fat-tree")
@@ -180,6 +186,57 @@ def test_more_in_flight_carries_more() -> None:
     ]
     assert times == sorted(times, reverse=True)
     assert times[0] > 1.5 * times[1]
+
+
+DRAGONFLY: dict[str, object] = {
+    "kind": "dragonfly",
+    "nodes_per_switch": 2,
+    "switches_per_group": 4,
+    "global_links_per_switch": 2,
+    "groups": 9,
+    "routing": "minimal",
+}
+
+
+def test_replays_place_adversarial_traffic_as_it_is_measured() -> None:
+    system = System({"gpus": 1}, network=DRAGONFLY)
+    parameters = {"pattern": "adversarial", "in_flight": 8, "messages": 100}
+    for mapping in ("linear", "random"):
+        played = play_trace(
+            "synthetic", system, ranks=72, parameters=parameters, mapping=mapping, seed=3
+        )
+        # With all nodes taken, each rank's node sends to the same place of the next group.
+        node = played.run.mapping[0]
+        program = Program.placed_skeleton(
+            "synthetic", 72, system, mapping=mapping, seed=3, parameters=parameters
+        )
+        assert program == played.jobs[0].program
+        for rank in range(72):
+            rows = [row for row in program.operations_of(rank) if row["kind"] == "send"]
+            peers = {row["peer"] for row in rows if row["size"] == 4096}
+            assert [node[peer] for peer in peers] == [(node[rank] + 8) % 72]
+    # A closed loop over the one link between groups: eight nodes share it.
+    sent = 72 * 100 * 4096
+    [taken] = played.run.times
+    accepted = sent / taken / (72 * 12.5e9)
+    [measured] = system.traffic("adversarial", in_flight=[8])
+    assert measured["accepted"] == pytest.approx(1 / 8, rel=0.02)
+    assert accepted == pytest.approx(measured["accepted"], rel=0.1)
+
+
+def test_adversarial_traffic_needs_places_in_a_network() -> None:
+    words = ("replay", "synthetic", "--ranks", "8", "--set", "parameters.pattern=adversarial")
+    linkwright(*words)
+    assert "there is no network" in fails(2, *words, "--machine", "dgx1-v100")
+    with pytest.raises(LinkwrightError, match="which nobody says"):
+        Program.skeleton("synthetic", 8, pattern="adversarial")
+    with pytest.raises(LinkwrightError, match="which nobody says"):
+        read_program("synthetic", ranks=8, pattern="adversarial")
+    alone = System({"gpus": 1}, network="single-switch")
+    with pytest.raises(LinkwrightError, match="cluster has"):
+        Program.placed_skeleton("synthetic", 4096, alone, parameters={"pattern": "adversarial"})
+    stencil = Program.placed_skeleton("stencil4d", 16, alone, parameters={"message": "4 KiB"})
+    assert stencil == Program.skeleton("stencil4d", 16, message="4 KiB")
 
 
 def test_adversarial_traffic_goes_by_the_mapping(tmp_path: Path) -> None:

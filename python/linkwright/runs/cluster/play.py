@@ -21,7 +21,13 @@ from linkwright.arguments import (
 from linkwright.errors import ArgumentError, SimulationError, given, printable
 from linkwright.files import PathOrName, portable_name, reading_once
 from linkwright.network import ClusterJob, ClusterRun, mapping_from_text
-from linkwright.programs import MAPPINGS, mapping_text, read_program_with_notes, with_notes
+from linkwright.programs import (
+    MAPPINGS,
+    Places,
+    mapping_text,
+    read_program_with_notes,
+    with_notes,
+)
 from linkwright.runs.cluster.attribution import attribute_programs
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_of
@@ -143,7 +149,6 @@ def play_trace(
             f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
             "use fewer or smaller jobs, or a larger system",
         )
-    program, left_out = read or read_program_with_notes(trace, ranks=ranks, **(parameters or {}))
     # A list, since two inputs may have one name in two folders.
     inputs = [("trace", name, content) for name, content in trace_files(trace).items()]
     inputs += [("system", portable_name(name), text) for name, text in system.files.items()]
@@ -151,8 +156,11 @@ def play_trace(
     if gpus not in MAPPINGS:
         text = mapping_text(mapping)
         file = printable(str(mapping))
-        [gpus] = mapping_from_text(text, [program.ranks], system.gpu_count, file)
+        [gpus] = mapping_from_text(text, [size], system.gpu_count, file)
         inputs.append(("mapping", Path(mapping).name, text.encode()))
+    program, left_out = read or read_program_with_notes(
+        trace, Places(system, gpus, seed), ranks=ranks, **(parameters or {})
+    )
     job = ClusterJob(
         program, iterations=iterations, computation_scale=computation_scale, mapping=gpus
     )
