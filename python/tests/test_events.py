@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow
@@ -76,6 +78,43 @@ def test_the_command_says_how_many_are_left_out(what: str, tmp_path: Path) -> No
     assert "holds the first 5 of" in done.stderr
     assert "are left out" in done.stderr
     assert pyarrow.parquet.read_table(file).num_rows == 5
+
+
+def test_a_folder_of_results_has_the_events_and_its_timeline_counts_queues(tmp_path: Path) -> None:
+    file, to = tmp_path / "events.parquet", tmp_path / "results"
+    window = ("--trace-only", "window=10us")
+    words = ("replay", "synthetic", "--ranks", "16", "--network", "fat-tree", "--trace", "queues")
+    linkwright(*words, "--events", file, *window)
+    done = linkwright(*words, "--output", to, *window)
+    assert "queues.parquet holds all" in done.stderr
+    table = pyarrow.parquet.read_table(file)
+    assert pyarrow.parquet.read_table(to / "queues.parquet").equals(table)
+    rows = table.to_pylist()
+    events = json.loads((to / "timeline.json").read_text(encoding="utf-8"))["traceEvents"]
+    counters = [event for event in events if event["ph"] == "C"]
+    assert {event["name"] for event in counters} == {row["place"] for row in rows}
+    for place in {row["place"] for row in rows}:
+        of_link = [event for event in counters if event["name"] == place]
+        times = [event["ts"] for event in of_link]
+        assert times == sorted(set(times))
+        # The area below the counter is that of the windows.
+        levels = [event["args"]["packets"] for event in of_link]
+        lasted = [later - earlier for earlier, later in pairwise(times)]
+        area = sum(level * time for level, time in zip(levels, lasted, strict=False))
+        windows = [row["mean"] * 10 for row in rows if row["place"] == place]
+        assert levels[-1] == 0
+        assert area == pytest.approx(sum(windows))
+
+
+def test_a_timeline_has_as_many_windows_of_queues_as_the_limit(tmp_path: Path) -> None:
+    words = (*REPLAY, "--trace", "queues", "--trace-only", "limit=5", "--output", tmp_path)
+    assert "the first 5 of" in linkwright(*words).stderr
+    assert pyarrow.parquet.read_table(tmp_path / "queues.parquet").num_rows == 5
+    timeline = json.loads((tmp_path / "timeline.json").read_text(encoding="utf-8"))
+    assert timeline["otherData"]["windows_kept"] == 5
+    assert timeline["otherData"]["windows"] > 5
+    # A window has its mean and, unless another follows at once, an end.
+    assert 5 < sum(event["ph"] == "C" for event in timeline["traceEvents"]) <= 10
 
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def play_trace(
     manifest = of_trace(trace, system, choices, inputs)
     notes = [*left_out, *told_of(system), *told, *run.notes]
     notes += [*unused_network(system, run.mapping), *_cut(run)]
-    return Replay(job.name, system, [job], run, manifest, notes)
+    return Replay(job.name, system, [job], run, manifest, notes, events=events or {})
 
 
 @taking(settings=mapping_of, timeline=whole, events=mapping_of, progress=callback, attribute=truth)
@@ -276,7 +276,7 @@ def replay_loaded(
         attribute_programs(name, system, jobs, run, scenario.play_options) if attribute else None
     )
     heat = heat_of(loaded, system, spans)
-    return Replay(name, system, jobs, run, manifest, notes, heat, slowdowns)
+    return Replay(name, system, jobs, run, manifest, notes, heat, slowdowns, events or {})
 
 
 def _cut(run: ClusterRun) -> list[str]:
