@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from linkwright import System
 from linkwright.arguments import taking, whole
 from linkwright.errors import (
     ApplicationError,
@@ -28,6 +30,7 @@ from linkwright.scenario import choice_names
 
 __all__ = [
     "MAPPINGS",
+    "Places",
     "mapping_text",
     "read_program",
     "read_program_with_notes",
@@ -43,6 +46,18 @@ ANCHOR = ".otf2"
 # How much of a file tells its format, and how a compressed one begins.
 HEAD = 1 << 16
 GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Says on which GPUs of a `system` the ranks of a job stand.
+
+    The `mapping` is a placement or the GPU of each rank. `seed` draws random placements.
+    """
+
+    system: System
+    mapping: str | list[int]
+    seed: int
 
 
 @taking(ranks=whole)
@@ -69,9 +84,17 @@ def read_program(
 
 
 def read_program_with_notes(
-    name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
+    name_or_path: PathOrName,
+    places: Places | None = None,
+    /,
+    *,
+    ranks: int | None = None,
+    **parameters: object,
 ) -> tuple[Program, list[str]]:
-    """Reads the same, and notes: the parts of a trace left out or not told, each a sentence."""
+    """Reads the same, and notes: the parts of a trace left out or not told, each a sentence.
+
+    Messages of an application may go by the places of its ranks.
+    """
     names = [name for name, _, _ in applications()]
     application = next((name for name in names if name == str(name_or_path)), None)
     if application is not None:
@@ -80,7 +103,17 @@ def read_program_with_notes(
                 f"`{name_or_path}` needs a number of ranks", "give it, such as 64"
             )
         try:
-            return Program.skeleton(application, ranks, **parameters), []
+            if places is None:
+                return Program.skeleton(application, ranks, **parameters), []
+            program = Program.placed_skeleton(
+                application,
+                ranks,
+                places.system,
+                mapping=places.mapping,
+                seed=places.seed,
+                parameters=parameters,
+            )
+            return program, []
         except SimulationError as error:
             raise ApplicationError(error.problem, error.remedy) from error
     trace = trace_of(name_or_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow
@@ -11,7 +13,13 @@ from commands import fails, linkwright, parsed
 
 from linkwright import GpuSystem, LinkwrightError, System
 from linkwright.gpu import GpuKernel
-from linkwright.network import ClusterJob, Program, ProgramBuilder
+from linkwright.network import (
+    ClusterJob,
+    Program,
+    ProgramBuilder,
+    play_trace,
+    read_program,
+)
 from linkwright.scenario import play_programs
 
 REPLAY = ("replay", "stencil4d", "--ranks", "64", "--network", "fat-tree")
@@ -70,6 +78,43 @@ def test_the_command_says_how_many_are_left_out(what: str, tmp_path: Path) -> No
     assert "holds the first 5 of" in done.stderr
     assert "are left out" in done.stderr
     assert pyarrow.parquet.read_table(file).num_rows == 5
+
+
+def test_a_folder_of_results_has_the_events_and_its_timeline_counts_queues(tmp_path: Path) -> None:
+    file, to = tmp_path / "events.parquet", tmp_path / "results"
+    window = ("--trace-only", "window=10us")
+    words = ("replay", "synthetic", "--ranks", "16", "--network", "fat-tree", "--trace", "queues")
+    linkwright(*words, "--events", file, *window)
+    done = linkwright(*words, "--output", to, *window)
+    assert "queues.parquet holds all" in done.stderr
+    table = pyarrow.parquet.read_table(file)
+    assert pyarrow.parquet.read_table(to / "queues.parquet").equals(table)
+    rows = table.to_pylist()
+    events = json.loads((to / "timeline.json").read_text(encoding="utf-8"))["traceEvents"]
+    counters = [event for event in events if event["ph"] == "C"]
+    assert {event["name"] for event in counters} == {row["place"] for row in rows}
+    for place in {row["place"] for row in rows}:
+        of_link = [event for event in counters if event["name"] == place]
+        times = [event["ts"] for event in of_link]
+        assert times == sorted(set(times))
+        # The area below the counter is that of the windows.
+        levels = [event["args"]["packets"] for event in of_link]
+        lasted = [later - earlier for earlier, later in pairwise(times)]
+        area = sum(level * time for level, time in zip(levels, lasted, strict=False))
+        windows = [row["mean"] * 10 for row in rows if row["place"] == place]
+        assert levels[-1] == 0
+        assert area == pytest.approx(sum(windows))
+
+
+def test_a_timeline_has_as_many_windows_of_queues_as_the_limit(tmp_path: Path) -> None:
+    words = (*REPLAY, "--trace", "queues", "--trace-only", "limit=5", "--output", tmp_path)
+    assert "the first 5 of" in linkwright(*words).stderr
+    assert pyarrow.parquet.read_table(tmp_path / "queues.parquet").num_rows == 5
+    timeline = json.loads((tmp_path / "timeline.json").read_text(encoding="utf-8"))
+    assert timeline["otherData"]["windows_kept"] == 5
+    assert timeline["otherData"]["windows"] > 5
+    # A window has its mean and, unless another follows at once, an end.
+    assert 5 < sum(event["ph"] == "C" for event in timeline["traceEvents"]) <= 10
 
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
@@ -180,6 +225,57 @@ def test_more_in_flight_carries_more() -> None:
     ]
     assert times == sorted(times, reverse=True)
     assert times[0] > 1.5 * times[1]
+
+
+DRAGONFLY: dict[str, object] = {
+    "kind": "dragonfly",
+    "nodes_per_switch": 2,
+    "switches_per_group": 4,
+    "global_links_per_switch": 2,
+    "groups": 9,
+    "routing": "minimal",
+}
+
+
+def test_replays_place_adversarial_traffic_as_it_is_measured() -> None:
+    system = System({"gpus": 1}, network=DRAGONFLY)
+    parameters = {"pattern": "adversarial", "in_flight": 8, "messages": 100}
+    for mapping in ("linear", "random"):
+        played = play_trace(
+            "synthetic", system, ranks=72, parameters=parameters, mapping=mapping, seed=3
+        )
+        # With all nodes taken, each rank's node sends to the same place of the next group.
+        node = played.run.mapping[0]
+        program = Program.placed_skeleton(
+            "synthetic", 72, system, mapping=mapping, seed=3, parameters=parameters
+        )
+        assert program == played.jobs[0].program
+        for rank in range(72):
+            rows = [row for row in program.operations_of(rank) if row["kind"] == "send"]
+            peers = {row["peer"] for row in rows if row["size"] == 4096}
+            assert [node[peer] for peer in peers] == [(node[rank] + 8) % 72]
+    # A closed loop over the one link between groups: eight nodes share it.
+    sent = 72 * 100 * 4096
+    [taken] = played.run.times
+    accepted = sent / taken / (72 * 12.5e9)
+    [measured] = system.traffic("adversarial", in_flight=[8])
+    assert measured["accepted"] == pytest.approx(1 / 8, rel=0.02)
+    assert accepted == pytest.approx(measured["accepted"], rel=0.1)
+
+
+def test_adversarial_traffic_needs_places_in_a_network() -> None:
+    words = ("replay", "synthetic", "--ranks", "8", "--set", "parameters.pattern=adversarial")
+    linkwright(*words)
+    assert "there is no network" in fails(2, *words, "--machine", "dgx1-v100")
+    with pytest.raises(LinkwrightError, match="which nobody says"):
+        Program.skeleton("synthetic", 8, pattern="adversarial")
+    with pytest.raises(LinkwrightError, match="which nobody says"):
+        read_program("synthetic", ranks=8, pattern="adversarial")
+    alone = System({"gpus": 1}, network="single-switch")
+    with pytest.raises(LinkwrightError, match="cluster has"):
+        Program.placed_skeleton("synthetic", 4096, alone, parameters={"pattern": "adversarial"})
+    stencil = Program.placed_skeleton("stencil4d", 16, alone, parameters={"message": "4 KiB"})
+    assert stencil == Program.skeleton("stencil4d", 16, message="4 KiB")
 
 
 def test_adversarial_traffic_goes_by_the_mapping(tmp_path: Path) -> None:

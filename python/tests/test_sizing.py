@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +12,16 @@ from commands import fails
 from linkwright import System
 from linkwright.errors import InputError
 from linkwright.hardware import bill_of, read_prices
+from linkwright.runs.run import write_run
+from linkwright.runs.sizing.play import size_system
 from linkwright.runs.sizing.search import least_enough
 from linkwright.runs.sizing.values import in_step, more_never_hurts, varied
 from linkwright.studies.network.jobs import APPLICATIONS
 from linkwright.studies.network.measured import Measured, read_times
 from linkwright.studies.network.published import published
 from linkwright.studies.network.settings import Setting, cluster, requirement_settings
+from linkwright.sweeps import Workers, local_processes
+from linkwright.sweeps.workers import local_threads
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "python" / "linkwright" / "examples"
@@ -70,6 +75,58 @@ def test_bisection_finds_the_least_bandwidths_of_table_ii() -> None:
                 assert settings[least].bandwidth == measured.least_bandwidth(
                     application, ranks, gpus
                 )
+
+
+# It takes some seconds of CPU: each process imports Linkwright anew.
+def test_a_grid_has_the_same_bytes_whoever_plays_it(tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        '[system.server]\ngpus = 2\n[system.network]\nkind = "fat-tree"\nradix = 8\n'
+        '[[job]]\nprogram = "stencil4d"\nranks = 16\nparameters = { message = "64 KiB" }\n',
+        encoding="utf-8",
+    )
+    vary = ["system.network.nic=fcfs,rr-4,rr"]
+    baseline = {"system.server.gpus": 1}
+
+    def files(name: str, workers: Workers, reference: Mapping[str, object]) -> dict[str, bytes]:
+        counts: list[int] = []
+        sized = size_system(
+            scenario,
+            vary,
+            reference=reference,
+            workers=workers,
+            progress=lambda _, done, *__: counts.append(done),
+        )
+        assert len(sized.tried) == counts[-1] == 3
+        assert not sized.found.bisected
+        return {it.name: it.read_bytes() for it in write_run(sized, tmp_path / name)}
+
+    alone = files("alone", local_threads(1), {})
+    assert files("threads", local_threads(3), {}) == alone
+    assert files("processes", local_processes(2), {}) == alone
+    compared = files("compared", local_threads(1), baseline)
+    assert files("compared-by-threads", local_threads(3), baseline) == compared
+    assert compared["least.parquet"] != alone["least.parquet"]
+
+
+def test_where_more_hurts_the_others_are_played_together() -> None:
+    bumpy, asked = [0.1, 0.95, 0.3, 0.2, 0.91], []
+
+    def together(places: Sequence[int]) -> None:
+        asked.append(list(places))
+
+    least_enough(5, lambda at: {"a": bumpy[at]}, 0.7, more_never_hurts=True, ahead_of_all=together)
+    assert asked == []
+    falling = [0.95, 0.2, 0.9, 0.2, 0.91]
+    found = least_enough(
+        5,
+        lambda at: {"a": falling[at], "b": at / 4},
+        0.7,
+        more_never_hurts=True,
+        ahead_of_all=together,
+    )
+    assert found.is_refuted
+    assert asked == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("enough", [0.0, 0.3, 0.5, 0.99, 1.0])

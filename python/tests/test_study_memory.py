@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -28,7 +29,7 @@ from linkwright.studies.memory.settings import (
 )
 from linkwright.studies.memory.statements import STATEMENTS, statements
 from linkwright.studies.memory.study import NEEDS, sections_of, study_of
-from linkwright.studies.memory.wirings import wirings
+from linkwright.studies.memory.wirings import HOPS, wirings
 from linkwright.sweeps import local_threads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -187,6 +188,27 @@ def test_all_switches_are_those_of_the_gpu_s_file(runs: list[Run]) -> None:
     assert measure(**fields) == vars(kept[setting])
 
 
+@pytest.mark.parametrize(("gpus", "columns"), [(4, 2), (8, 4), (16, 4)])
+def test_hops_of_a_wiring_are_those_that_are_counted(gpus: int, columns: int) -> None:
+    homes = [controller * gpus // 8 for controller in range(8)]
+
+    def counted(links: Callable[[int, int], int]) -> float:
+        return fmean(links(gpu, home) for gpu in range(gpus) for home in homes)
+
+    def around(gpu: int, home: int) -> int:
+        return 2 + min((gpu - home) % gpus, (home - gpu) % gpus)
+
+    def across(gpu: int, home: int) -> int:
+        rows, sides = abs(gpu // columns - home // columns), abs(gpu % columns - home % columns)
+        return 2 + rows + sides
+
+    assert counted(around) == HOPS[gpus]["ring"]
+    assert counted(across) == HOPS[gpus]["mesh"]
+    assert counted(lambda gpu, home: 2 if gpu == home else 4) == HOPS[gpus]["clos"]
+    halves = counted(lambda gpu, home: 2 + (gpu * 2 // gpus != home * 2 // gpus))
+    assert halves == HOPS[gpus]["interposers"]
+
+
 def test_a_wiring_s_runs_are_those_of_today_and_shorter_ways_are_worth_more(
     runs: list[Run],
 ) -> None:
@@ -200,6 +222,11 @@ def test_a_wiring_s_runs_are_those_of_today_and_shorter_ways_are_worth_more(
     assert rows["crossbar", ""] > rows["one switch", ""] > max(list(rows.values())[2:])
     # Fewer bytes across the middle of the package are never worth more.
     assert all(rows[name, "8"] < rows[name, "32"] for name, bandwidth in rows if bandwidth == "8")
+    for table in section.tables[1:]:
+        of = {(row[0], row[1]): float(str(row[4])) for row in table.rows}
+        assert set(list(of)[:2]) == {("one switch", ""), ("crossbar", "")}
+        assert of["crossbar", ""] > of["one switch", ""] > max(list(of.values())[2:])
+        assert all(of[name, "8"] < of[name, "32"] for name, bandwidth in of if bandwidth == "8")
     # Without runs over a wiring nothing is said of any.
     assert wirings(Measured([run for run in runs if run[0].part != "wirings"])) is None
     with pytest.raises(ValueError, match="there is no switch 'star'; use one of evictions, tr"):

@@ -155,7 +155,7 @@ def replay(
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
     traced = traces.Traced(trace_of, events, traces.read_only(trace_of, only))
-    traced.check()
+    traced.check(to)
     from linkwright.runs.cluster.play import MAPPINGS, play_trace
 
     where = settings.place(machine, servers, network, sized=mapping in MAPPINGS)
@@ -179,12 +179,12 @@ def replay(
             # The typed words ask for it.
             raise typer.BadParameter(str(error)) from error
     played = replace(played, notes=(*where.told, *played.notes))
-    traced.write(played.run)
     if plot is not None:
         from linkwright.plot import save_chart
 
         save_chart(played.link_heat_map(), plot)
     runs.show(played, wanted, watch)
+    traced.write(played.run, to)
 
 
 def _check_program(trace: str, ranks: int | None, parameters: dict[str, object]) -> None:

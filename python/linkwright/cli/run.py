@@ -101,7 +101,7 @@ def run(
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
     traced = traces.Traced(trace_of, events, traces.read_only(trace_of, only))
-    traced.check()
+    traced.check(to)
     with runs.watched() as watch, of_options():
         loaded = read_scenario_file(scenario, lacking(setting, without))
         if loaded.scenario.kind == "programs" and policy:
@@ -129,9 +129,9 @@ def run(
                 attribute=attribute,
             )
         )
-    if isinstance(played, Replay):
-        traced.write(played.run)
     runs.show(played, wanted, watch)
+    if isinstance(played, Replay):
+        traced.write(played.run, to)
 
 
 def compare(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from linkwright.cli import runs
-from linkwright.cli.options import Json, Prices, RunDirectory
+from linkwright.cli.options import Json, Prices, RunDirectory, WorkerCount, workers_of
 from linkwright.cli.run import ScenarioFile, Settings
 from linkwright.cli.settings import of_options, pairs
 
@@ -36,16 +36,19 @@ def size(
     ] = None,
     setting: Settings = None,
     prices: Prices = None,
+    workers: WorkerCount = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Find the least hardware that keeps a share of performance for a scenario's jobs.
 
     Bandwidths and interfaces, where more never hurts, are tried by bisection, and other settings
-    value by value. Each value has its bill of materials, and with --prices its cost and energy.
+    value by value, which --workers share. Each value has its bill of materials, and with --prices
+    its cost and energy.
     """
     from linkwright.runs.sizing.play import size_system
 
+    where = workers_of(workers)
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
     with runs.watched() as watch, of_options():
@@ -56,6 +59,7 @@ def size(
             reference=pairs(baseline),
             settings=pairs(setting),
             prices=prices,
+            workers=where,
             progress=watch.progress,
         )
     runs.show(found, wanted, watch)

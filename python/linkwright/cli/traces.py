@@ -32,14 +32,16 @@ Kind = Literal["packets", "messages", "queues"]
 LIMIT = 1_000_000
 
 
-def trace_option(what: str) -> Any:
-    """The option `--trace` of a command, by the events that it keeps."""
-    return typer.Option("--trace", rich_help_panel=Rare(OUTPUT), help=f"Keep {what} for --events.")
+def trace_option(what: str, too: str = "") -> Any:
+    """The option `--trace` of a command, by the events that it keeps, and where else they go."""
+    return typer.Option(
+        "--trace", rich_help_panel=Rare(OUTPUT), help=f"Keep {what} for --events{too}."
+    )
 
 
 What = Annotated[
     Kind | None,
-    trace_option("every step of packets, every message, or the packets that wait"),
+    trace_option("every step of packets, every message, or the packets that wait", " or --output"),
 ]
 Events = Annotated[
     Path | None,
@@ -108,14 +110,17 @@ class Traced:
     file: Path | None
     span: Span
 
-    def check(self) -> None:
+    def check(self, to: Path | None) -> None:
         """Refuses what does not go together, or could not be written.
+
+        The folder of the run's results, if there is one, gets the events, too.
 
         Raises:
             typer.BadParameter: If it is so.
             FileError: If the folder cannot be written.
         """
-        check_events(self.what, self.file)
+        if to is None or self.what is None or self.file is not None:
+            check_events(self.what, self.file)
         if self.what == "messages" and self.span.link:
             raise typer.BadParameter(
                 "a message goes by several links; link is of --trace packets or queues."
@@ -139,13 +144,13 @@ class Traced:
         window = {} if kept.window is None else {"queue_window": kept.window}
         return {self.what: kept.limit, "packets_link": kept.link, **window, **span}
 
-    def write(self, run: ClusterRun) -> None:
-        """Writes what a run kept, and says of how much.
+    def write(self, run: ClusterRun, to: Path | None) -> None:
+        """Writes what a run kept to the file, and says of how much that and the folder have.
 
         Raises:
             FileError: If the file cannot be written.
         """
-        if self.file is None:
+        if self.what is None:
             return
         if self.what == "packets":
             table, what, count = run.packets(), "steps of packets", run.packet_steps
@@ -153,7 +158,10 @@ class Traced:
             table, what, count = run.queues(), "windows with a queue", run.queue_windows
         else:
             table, what, count = run.messages(), "messages", run.timeline_counts[1]
-        write_events(table, what, count, self.file)
+        if self.file is not None:
+            write_events(table, what, count, self.file)
+        elif to is not None:
+            _say(to / f"{self.what}.parquet", what, len(table), count)
 
 
 def check_events(what: str | None, file: Path | None) -> None:
@@ -178,6 +186,9 @@ def write_events(table: Table, what: str, count: int, file: Path) -> None:
         FileError: If the file cannot be written.
     """
     write_parquet(table, file)
-    kept = len(table)
+    _say(file, what, len(table), count)
+
+
+def _say(file: Path, what: str, kept: int, count: int) -> None:
     cut = f"the first {kept:,} of {count:,} {what}; {count - kept:,} are left out"
     output.say(f"{file} holds {cut if kept < count else f'all {count:,} {what}'}", stderr=True)

@@ -5,22 +5,47 @@ A rank whose collectives run as kernels has one for these, each from its call to
 
 A rank communicates here whenever it does not compute between its job's start and its own end. So a
 time lost to a partner that is late is seen where it is lost.
+
+Where a run kept queues, one more process has a counter for each link: how many packets waited for
+it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from linkwright.network import ClusterRun
-from linkwright.runs.timeline import Arrow, Slice, Timeline, Track, whole_nanoseconds
+from linkwright.runs.timeline import (
+    Arrow,
+    Counter,
+    Slice,
+    Timeline,
+    Track,
+    whole_nanoseconds,
+)
 from linkwright.scenario import Table
 
-__all__ = ["rank_timeline", "rank_timeline_kept"]
+__all__ = ["QUEUE_WINDOW", "rank_timeline", "rank_timeline_kept"]
+
+# As `System.play` has it where nothing is said; in seconds.
+QUEUE_WINDOW = 1e-6
+
+NUMBERS = re.compile(r"(\d+)")
 
 
-def rank_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
-    """Shows the events that a run kept; returns None where it kept nothing."""
+def rank_timeline(
+    name: str, machine: str, run: ClusterRun, *, queue_window: float = QUEUE_WINDOW
+) -> Timeline | None:
+    """Shows the events that a run kept; returns None where it kept nothing.
+
+    Args:
+        name: Names the program or the scenario.
+        machine: Names the system.
+        run: Has the events.
+        queue_window: How many seconds a window of the run's queues lasts.
+    """
     kept = rank_timeline_kept(run)
     if not any(held for what, (held, _) in kept.items() if what != "regions"):
         return None
@@ -40,7 +65,12 @@ def rank_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
         for row in run.messages()
     ]
     about = {"replay": name, "machine": machine}
-    return Timeline(about, [row["name"] for row in jobs], tracks, arrows, kept)
+    processes = [row["name"] for row in jobs]
+    counters = _queues(run.queues(), len(processes), queue_window)
+    if counters:
+        processes.append("packets that wait for each link")
+        kept["windows"] = run.queues().num_rows, run.queue_windows
+    return Timeline(about, processes, tracks, arrows, kept, counters)
 
 
 def rank_timeline_kept(run: ClusterRun) -> dict[str, tuple[int, int]]:
@@ -79,6 +109,29 @@ def _tracks(run: ClusterRun, starts: Sequence[float], *, is_whole: bool) -> list
             name = f"rank {rank}, kernels"
             tracks.append(Track(job, -2 - 2 * rank, name, f"{name}, beside", ran))
     return tracks
+
+
+def _queues(table: Table, process: int, window: float) -> list[Counter]:
+    """Counts the packets that wait for each link, in the mean of each window; else none wait."""
+    values: dict[str, list[tuple[int, float]]] = {}
+    for row in table:
+        of_link = values.setdefault(row["place"], [])
+        start, end = (whole_nanoseconds(at) for at in (row["start"], row["start"] + window))
+        # The window before ended in zero, which this one begins with where they touch.
+        if of_link and of_link[-1][0] >= start:
+            of_link.pop()
+        of_link += [(start, row["mean"]), (end, 0.0)]
+    return [
+        Counter(process, place, "packets", values[place]) for place in sorted(values, key=_in_order)
+    ]
+
+
+def _in_order(place: str) -> list[tuple[str, int]]:
+    """Sorts names by the numbers in them: `leaf10` comes behind `leaf9`."""
+    pieces = NUMBERS.split(place)
+    return [
+        (text, int(number)) for text, number in zip(pieces[::2], [*pieces[1::2], "0"], strict=True)
+    ]
 
 
 def _by_rank(

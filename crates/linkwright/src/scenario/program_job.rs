@@ -16,16 +16,14 @@ use super::training_job::TrainingSource;
 use super::tree::Node;
 use super::workload_job::WorkloadSource;
 use crate::diagnostic::{Chosen, InputError, Named};
-use crate::network::synthetic::Places;
 use crate::program::skeletons::{Application, SkeletonError, application};
 use crate::program::trace::{
     CollectiveBytes, TraceFault, TraceNote, TraceOptions, TraceReader, archive_name, reader_of,
 };
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
-use crate::simulation::cluster::{Mapping, MappingRule};
+use crate::simulation::cluster::{Mapping, MappingRule, PlacedProgramError, placed_program};
 use crate::system::System;
-use crate::system::fabric::{Fabric, NodeId};
 use crate::units::Picoseconds;
 
 /// Where a job's program comes from.
@@ -105,13 +103,6 @@ impl ProgramSource {
             Self::Goal(_) | Self::Trace { .. } => None,
         }
     }
-}
-
-/// Finds the nodes of a system's network at which GPUs stand: those of their servers' first interfaces.
-fn nodes_of<'a>((system, gpus): (&'a System, &[u32])) -> Option<(&'a Fabric, Vec<NodeId>)> {
-    let fabric = system.fabric()?;
-    let node = |gpu: &u32| system.port_of(system.nic_at(system.gpu(*gpu).server, 0));
-    Some((fabric, gpus.iter().map(node).collect()))
 }
 
 /// Says how a scenario maps ranks to GPUs.
@@ -445,18 +436,20 @@ impl JobEntry {
             }
             ProgramSource::Skeleton { application: Chosen(application), ranks, parameters } => {
                 let made = if application.knows_places(parameters) {
-                    let Some((fabric, nodes)) = nodes_of(on) else {
-                        let problem =
-                            "messages that go by places in a network, and there is no network";
-                        let remedy = "give the system a network, or take another pattern";
-                        let name = application.name();
-                        return Err(self.places.program.refuse(scenario, problem, name, remedy));
-                    };
-                    application.program_at(parameters, &Places { fabric, nodes: &nodes })
+                    placed_program(*application, parameters, on)
                 } else {
-                    application.program(*ranks, parameters)
+                    let made = application.program(*ranks, parameters);
+                    made.map_err(PlacedProgramError::Skeleton)
                 };
-                made.map_err(|error| self.places.ranks.refuse_as(scenario, &error, "", ""))?
+                made.map_err(|error| match error {
+                    PlacedProgramError::NoNetwork => {
+                        let name = application.name();
+                        self.places.program.refuse_as(scenario, &error, name, "")
+                    }
+                    PlacedProgramError::Skeleton(error) => {
+                        self.places.ranks.refuse_as(scenario, &error, "", "")
+                    }
+                })?
             }
             ProgramSource::Goal(file) => {
                 let text = text_of(scenario, file, files)?;

@@ -21,7 +21,13 @@ from linkwright.arguments import (
 from linkwright.errors import ArgumentError, SimulationError, given, printable
 from linkwright.files import PathOrName, portable_name, reading_once
 from linkwright.network import ClusterJob, ClusterRun, mapping_from_text
-from linkwright.programs import MAPPINGS, mapping_text, read_program_with_notes, with_notes
+from linkwright.programs import (
+    MAPPINGS,
+    Places,
+    mapping_text,
+    read_program_with_notes,
+    with_notes,
+)
 from linkwright.runs.cluster.attribution import attribute_programs
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_of
@@ -143,7 +149,6 @@ def play_trace(
             f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
             "use fewer or smaller jobs, or a larger system",
         )
-    program, left_out = read or read_program_with_notes(trace, ranks=ranks, **(parameters or {}))
     # A list, since two inputs may have one name in two folders.
     inputs = [("trace", name, content) for name, content in trace_files(trace).items()]
     inputs += [("system", portable_name(name), text) for name, text in system.files.items()]
@@ -151,8 +156,11 @@ def play_trace(
     if gpus not in MAPPINGS:
         text = mapping_text(mapping)
         file = printable(str(mapping))
-        [gpus] = mapping_from_text(text, [program.ranks], system.gpu_count, file)
+        [gpus] = mapping_from_text(text, [size], system.gpu_count, file)
         inputs.append(("mapping", Path(mapping).name, text.encode()))
+    program, left_out = read or read_program_with_notes(
+        trace, Places(system, gpus, seed), ranks=ranks, **(parameters or {})
+    )
     job = ClusterJob(
         program, iterations=iterations, computation_scale=computation_scale, mapping=gpus
     )
@@ -183,7 +191,7 @@ def play_trace(
     manifest = of_trace(trace, system, choices, inputs)
     notes = [*left_out, *told_of(system), *told, *run.notes]
     notes += [*unused_network(system, run.mapping), *_cut(run)]
-    return Replay(job.name, system, [job], run, manifest, notes)
+    return Replay(job.name, system, [job], run, manifest, notes, events=events or {})
 
 
 @taking(settings=mapping_of, timeline=whole, events=mapping_of, progress=callback, attribute=truth)
@@ -268,7 +276,7 @@ def replay_loaded(
         attribute_programs(name, system, jobs, run, scenario.play_options) if attribute else None
     )
     heat = heat_of(loaded, system, spans)
-    return Replay(name, system, jobs, run, manifest, notes, heat, slowdowns)
+    return Replay(name, system, jobs, run, manifest, notes, heat, slowdowns, events or {})
 
 
 def _cut(run: ClusterRun) -> list[str]:

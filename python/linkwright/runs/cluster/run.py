@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkwright import System
 from linkwright.files import portable_name
@@ -63,6 +63,7 @@ class Replay(Run):
         notes: The parts that were left out of traces or could not be told, in sentences.
         heat: That of the scenario's package; None where none is observed.
         slowdowns: Why each job took longer beside the others; None unless that was asked.
+        events: Which raw events the run was to keep, as `play_trace` takes them.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Replay(Run):
     notes: Sequence[str] = ()
     heat: PackageHeat | None = None
     slowdowns: ProgramsAttribution | None = None
+    events: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def _slowdowns(self) -> list[ProgramsAttribution]:
@@ -151,8 +153,9 @@ class Replay(Run):
         return {} if self.heat is None else {self.name: self.heat}
 
     def tables(self) -> Mapping[str, Table | pa.Table]:
-        """Returns jobs, ranks, links and latencies, and the heat of a package."""
+        """Returns jobs, ranks, links and latencies, raw events, and the heat of a package."""
         run = self.run
+        raw = {"packets": run.packets, "queues": run.queues, "messages_from": run.messages}
         return {
             "jobs": run.jobs(),
             "ranks": run.ranks(),
@@ -160,6 +163,7 @@ class Replay(Run):
             "devices": run.device_loads(),
             "link_times": run.link_times(),
             "latencies": run.latencies(),
+            **{what.partition("_")[0]: of() for what, of in raw.items() if what in self.events},
             **({} if self.slowdowns is None else self.slowdowns.tables()),
             **heat_table(self._heats, "run"),
         }
@@ -337,6 +341,7 @@ class Replay(Run):
 
     def timeline(self) -> Timeline | None:
         """Shows the ranks over time; returns None where the run was not given a `timeline`."""
-        from linkwright.runs.rank_timeline import rank_timeline
+        from linkwright.runs.rank_timeline import QUEUE_WINDOW, rank_timeline
 
-        return rank_timeline(self.name, self.machine, self.run)
+        window = self.events.get("queue_window", QUEUE_WINDOW)
+        return rank_timeline(self.name, self.machine, self.run, queue_window=window)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any
 
 from linkwright import System
 from linkwright.arguments import callback, mapping_of, path_or_name, real, taking, texts
 from linkwright.errors import SimulationError
-from linkwright.files import PathOrName, reading_once
-from linkwright.hardware import bill_of, read_prices
+from linkwright.files import PathOrName, lasting, reading_once
+from linkwright.hardware import Bill, bill_of, read_prices
+from linkwright.plug_ins import source_files
 from linkwright.runs.bills import Billed
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
@@ -17,9 +20,11 @@ from linkwright.runs.scenarios import ScenarioFile, read_scenario_file
 from linkwright.runs.sizing.run import Sizing, Tried
 from linkwright.runs.sizing.search import least_enough
 from linkwright.runs.sizing.values import in_step, more_never_hurts, varied
-from linkwright.summaries.energy import energy_in
+from linkwright.summaries.energy import Watts, energy_in
+from linkwright.sweeps import Sweep, Workers, play_sweep
+from linkwright.sweeps.workers import workers_of
 
-__all__ = ["size_system"]
+__all__ = ["play_value", "size_system"]
 
 # The measures of a day of jobs by their names, in words: less is better.
 OF_DAYS = {
@@ -29,12 +34,42 @@ OF_DAYS = {
 }
 
 
+def play_value(
+    scenario: str, settings: Mapping[str, object], watts: Watts | None = None
+) -> dict[str, Any]:
+    """Plays a scenario with one value: the run of a sweep, whose result JSON can hold.
+
+    Args:
+        scenario: Its file.
+        settings: The values that replace the scenario's.
+        watts: Stand in place of data sheets.
+
+    Raises:
+        InputError: If the scenario is not what it should be.
+        SimulationError: If a job can never start or does not end.
+    """
+    outcome: dict[str, Any] = read_scenario_file(scenario, settings).outcome(watts=watts)
+    return outcome
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """Holds a scenario with one value, which is ready to be played."""
+
+    loaded: ScenarioFile
+    settings: Mapping[str, object]
+    system: System
+    job_count: int
+    bill: Bill
+
+
 @taking(
     vary=texts,
     settings=mapping_of,
     keep=real,
     reference=mapping_of,
     prices=path_or_name,
+    workers=workers_of,
     progress=callback,
 )
 @reading_once()
@@ -46,6 +81,7 @@ def size_system(
     reference: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     prices: PathOrName | None = None,
+    workers: Workers | Executor | None = None,
     progress: Progress | None = None,
 ) -> Sizing:
     """Finds the least value of a setting with which the jobs keep a share of their performance.
@@ -63,12 +99,15 @@ def size_system(
             value stands where it is absent.
         settings: Are put over the scenario, as for `Scenario.with_settings`.
         prices: Names a file of prices and watts. `read_prices` describes it.
+        workers: Play values where all are played, as for `play_sweep`. A bisection plays each value
+            here, since the one before decides which comes next.
         progress: Is called with what is played, the values done and the values there are.
 
     Raises:
         FileError: If a file cannot be read.
         InputError: If the scenario, a value or the prices are not as they should be.
         SimulationError: If nothing is varied, the share is none, or jobs do not fit or do not end.
+        SweepError: If a value that workers play cannot be played.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     if not 0 < keep <= 1:
@@ -87,35 +126,60 @@ def size_system(
         if progress is not None:
             progress("values", done, len(steps), 0.0, 0)
 
-    def play(over: Mapping[str, object], at: int) -> tuple[ScenarioFile, System, Tried]:
-        loaded = read_scenario_file(path, {**given, **over})
+    def ready(over: Mapping[str, object]) -> _Ready:
+        put_over = {**given, **over}
+        loaded = read_scenario_file(path, put_over)
         # Its variants are not played, and a value may be that of one of them.
         plug_ins.update(loaded.scenario.plug_ins)
         system, jobs, _ = loaded.build()
         bill = bill_of(system)
         if priced is not None:
             priced.check([bill])
-        outcome = loaded.outcome(watts=watts)
-        times, makespan = _times(loaded, outcome), float(outcome["makespan"])
-        energy, has_rest = energy_in(outcome)
-        billed = Billed(_named(steps[at]), bill, makespan, len(jobs), energy, has_rest)
-        return loaded, system, Tried(at, billed, times)
+        return _Ready(loaded, put_over, system, len(jobs), bill)
 
-    loaded, system, best = play(reference or steps[-1], len(steps) - 1)
+    def outcome_at(at: int, of: _Ready, outcome: Mapping[str, Any]) -> Tried:
+        times, makespan = _times(of.loaded, outcome), float(outcome["makespan"])
+        energy, has_rest = energy_in(outcome)
+        billed = Billed(_named(steps[at]), of.bill, makespan, of.job_count, energy, has_rest)
+        return Tried(at, billed, times)
+
+    def play(at: int, of: _Ready) -> Tried:
+        return outcome_at(at, of, of.loaded.outcome(watts=watts))
+
+    def play_all(places: Sequence[int]) -> None:
+        wanted = {at: ready(steps[at]) for at in places if at not in tried}
+        before = len(tried)
+        found = _played_by(
+            workers, list(wanted.values()), watts, lambda _, done, *__: tell(before + done)
+        )
+        for (at, of), outcome in zip(wanted.items(), found, strict=True):
+            tried[at] = outcome_at(at, of, outcome)
+
+    last = len(steps) - 1
+    compared_with = ready(reference or steps[-1])
+    loaded, system = compared_with.loaded, compared_with.system
+    never_hurts = more_never_hurts(ranges)
+    if reference or never_hurts:
+        best = play(last, compared_with)
+        if not reference:
+            tried[last] = best
+        tell(len(tried))
+    if not never_hurts:
+        play_all(range(len(steps)))
     if not reference:
-        tried[len(steps) - 1] = best
-    tell(len(tried))
+        best = tried[last]
 
     def shares(at: int) -> Mapping[Hashable, float]:
         if at not in tried:
-            tried[at] = play(steps[at], at)[2]
+            tried[at] = play(at, ready(steps[at]))
             tell(len(tried))
         times = tried[at].times
         each = {name: _share(best.times[name], times[name]) for name in best.times}
         return {**each, None: min(each.values())}
 
-    never_hurts = more_never_hurts(ranges)
-    found = least_enough(len(steps), shares, keep, more_never_hurts=never_hurts)
+    found = least_enough(
+        len(steps), shares, keep, more_never_hurts=never_hurts, ahead_of_all=play_all
+    )
     compared = ", ".join(f"{key}={value}" for key, value in (reference or steps[-1]).items())
     names = [_named(step) for step in steps]
     seeded = {"seed": loaded.scenario.seed}
@@ -136,6 +200,35 @@ def size_system(
             "keep": keep,
         },
     )
+
+
+def _played_by(
+    workers: Workers | Executor | None,
+    wanted: Sequence[_Ready],
+    watts: Watts | None,
+    progress: Callable[[str, int, int], object],
+) -> list[dict[str, Any]]:
+    """Plays scenarios that do not wait for one another, and gives the outcome of each."""
+    if not wanted:
+        return []
+    first = wanted[0].loaded
+    beside = {} if watts is None else {"watts": {name: list(it) for name, it in watts.items()}}
+    runs = [{"settings": dict(each.settings), **beside} for each in wanted]
+    files = dict.fromkeys(name for each in wanted for name in each.loaded.files)
+    classes = sorted({name for each in wanted for name in each.loaded.scenario.plug_ins})
+    inputs = [first.path, *(first.path.parent / name for name in files), *source_files(classes)]
+    # A cluster's workers stand in folders of their own.
+    with lasting(first.path, first.content) as scenario:
+        sweep = Sweep(
+            play_value,
+            runs,
+            first.scenario.seed,
+            inputs,
+            {"scenario": str(scenario)},
+            classes,
+        )
+        found = play_sweep(sweep, workers, progress=progress, what="values")
+    return list(found.results)
 
 
 def _named(step: Mapping[str, object]) -> str:

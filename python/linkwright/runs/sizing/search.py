@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ def least_enough(
     enough: float,
     *,
     more_never_hurts: bool,
+    ahead_of_all: Callable[[Sequence[int]], None] = lambda _: None,
 ) -> Found:
     """Finds the first of some values, from the least on, that gives each thing its share.
 
@@ -42,6 +43,7 @@ def least_enough(
         enough: Is the share that is kept.
         more_never_hurts: Tells whether a larger value gives no thing less. Where the values that
             were tried say otherwise, all are tried.
+        ahead_of_all: Is told the places of all values before each is asked for.
     """
     known: dict[int, Mapping[Any, float]] = {}
 
@@ -68,6 +70,7 @@ def least_enough(
             middle = (low + high) // 2
             low, high = (low, middle) if shares(middle)[thing] >= enough else (middle, high)
     if any(_falls(known, thing, enough) for thing in things):
+        ahead_of_all(range(count))
         for at in range(count):
             shares(at)
         least = {thing: first(thing) for thing in things}

@@ -58,6 +58,8 @@ SHAPES = ("switch", "crossbar", "ring", "mesh", "clos", "interposers")
 NARROW = ("ring", "mesh", "clos", "interposers")
 # Memory systems that each wiring runs, after one that has none.
 WIRED = (LOCAL, "tsm-wb-nc-rc", "tsm-wt-c-rc")
+# How many GPUs each wiring joins.
+WIRED_GPUS = (4, 8, 16)
 
 # Smaller than Table 3.2's footprints, and but for aes at least the 8 MB of all second levels.
 _LARGE = {
@@ -236,14 +238,16 @@ def wired(shape: str, *, narrow: bool = False) -> str:
 def _wirings() -> Iterator[Setting]:
     """Small runs over each wiring, and over none."""
     local, *shared = known(WIRED)
-    for name in BENCHMARKS:
-        yield Setting("wirings", name, _QUICK[name], local)
     everywhere = [wired(shape) for shape in SHAPES]
     narrow = [wired(shape, narrow=True) for shape in NARROW]
-    for switches in (*everywhere, *narrow):
-        for memory in shared:
-            for name in BENCHMARKS:
-                yield Setting("wirings", name, _QUICK[name], memory, switches=switches)
+    for gpus in WIRED_GPUS:
+        for name in BENCHMARKS:
+            yield Setting("wirings", name, _QUICK[name], local, gpus)
+        for switches in (*everywhere, *narrow):
+            for memory in shared:
+                for name in BENCHMARKS:
+                    size = _QUICK[name]
+                    yield Setting("wirings", name, size, memory, gpus, switches=switches)
 
 
 def _ways(quick: bool) -> Iterator[Setting]:

@@ -74,7 +74,7 @@ def coverage(runs: Sequence[Run]) -> str:
     """A sentence on how much was run."""
     played = sum(result.instructions for _, result in runs)
     return (
-        f"Here: {len(runs)} runs, {played / 1e6:,.0f} million instructions of wavefronts. A "
+        f"Here: {len(runs):,} runs, {played / 1e6:,.0f} million instructions of wavefronts. A "
         "cell is blank where nothing was run."
     )
 

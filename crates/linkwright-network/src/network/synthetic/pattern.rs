@@ -112,7 +112,8 @@ impl Destinations {
             _ => {
                 let problem =
                     "the pattern `adversarial` goes by where ranks stand, which nobody says";
-                let remedy = "take tornado, or a job of a scenario, whose mapping says it";
+                let remedy = "take tornado, or place the ranks on a system with a network, as \
+                              `linkwright replay` does";
                 Err(Diagnosis::of(problem).remedy(remedy))
             }
         })
