@@ -73,9 +73,7 @@ impl Diagnose for ComparisonError {
             Self::Input(error) => error.diagnosis(),
             Self::Play(error) => error.diagnosis(),
             Self::Heat(error) => error.diagnosis(),
-            Self::NoJobs => {
-                Diagnosis::of("no job ran").remedy("give at least one job")
-            }
+            Self::NoJobs => Diagnosis::of("no job ran").remedy("give at least one job"),
             Self::OfPrograms => {
                 let problem = "a scenario of programs cannot be compared over seeds, policies or \
                     systems";
