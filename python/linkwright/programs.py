@@ -105,10 +105,9 @@ def read_program_with_notes(
         try:
             if places is None:
                 return Program.skeleton(application, ranks, **parameters), []
-            program = Program.placed_skeleton(
+            program = places.system.skeleton(
                 application,
                 ranks,
-                places.system,
                 mapping=places.mapping,
                 seed=places.seed,
                 parameters=parameters,

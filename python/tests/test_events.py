@@ -246,9 +246,7 @@ def test_replays_place_adversarial_traffic_as_it_is_measured() -> None:
         )
         # With all nodes taken, each rank's node sends to the same place of the next group.
         node = played.run.mapping[0]
-        program = Program.placed_skeleton(
-            "synthetic", 72, system, mapping=mapping, seed=3, parameters=parameters
-        )
+        program = system.skeleton("synthetic", 72, mapping=mapping, seed=3, parameters=parameters)
         assert program == played.jobs[0].program
         for rank in range(72):
             rows = [row for row in program.operations_of(rank) if row["kind"] == "send"]
@@ -273,8 +271,8 @@ def test_adversarial_traffic_needs_places_in_a_network() -> None:
         read_program("synthetic", ranks=8, pattern="adversarial")
     alone = System({"gpus": 1}, network="single-switch")
     with pytest.raises(LinkwrightError, match="cluster has"):
-        Program.placed_skeleton("synthetic", 4096, alone, parameters={"pattern": "adversarial"})
-    stencil = Program.placed_skeleton("stencil4d", 16, alone, parameters={"message": "4 KiB"})
+        alone.skeleton("synthetic", 4096, parameters={"pattern": "adversarial"})
+    stencil = alone.skeleton("stencil4d", 16, parameters={"message": "4 KiB"})
     assert stencil == Program.skeleton("stencil4d", 16, message="4 KiB")
 
 

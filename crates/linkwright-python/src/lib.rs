@@ -43,6 +43,7 @@ mod number;
 mod owner;
 mod pattern;
 mod pickle;
+mod placed_skeleton;
 mod plan;
 mod plug_in;
 mod plugins;

@@ -6,23 +6,20 @@ use std::sync::Arc;
 use linkwright::collectives::mpi::ByDefault;
 use linkwright::diagnostic::{Diagnosis, InputError, Named};
 use linkwright::program::otf2::Archive;
-use linkwright::program::skeletons::{self, ALL, skeleton};
+use linkwright::program::skeletons::{ALL, skeleton};
 use linkwright::program::trace::{
     CollectiveBytes, TraceError, TraceOptions, archive_name, program_of,
 };
 use linkwright::program::workload::{self, MixRules};
 use linkwright::program::{self, goal, tables};
-use linkwright::simulation::cluster::{place, placed_program};
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::archive_folder::ArchiveFolder;
 use crate::argument::given;
-use crate::cluster_job::MappingArgument;
 use crate::errors;
 use crate::number;
-use crate::system::System;
 use crate::table::Table;
 use crate::values;
 use crate::worker;
@@ -56,58 +53,6 @@ impl Program {
         let ranks = number::whole("ranks", ranks, u32::MAX)?;
         let options = values::table(options)?;
         let made = worker::interruptible(py, move || skeleton(&application, ranks, &options))?;
-        Ok(Self(Arc::new(made.map_err(errors::program)?)))
-    }
-
-    /// Makes a program as `skeleton` does, of ranks that stand in the network of a system.
-    ///
-    /// Messages of `synthetic` go by where ranks stand under the pattern `adversarial`. Other
-    /// applications have the same program as without places.
-    ///
-    /// Args:
-    ///     application: One of `applications`.
-    ///     ranks: How many ranks it has.
-    ///     system: The system on which it is to be played.
-    ///     mapping: A placement, as for `System.play`, or the GPU of each rank; `linear` where absent.
-    ///     seed: Of random mappings; the one with which the job is played.
-    ///     parameters: The application's parameters, such as `{"pattern": "adversarial"}`.
-    ///
-    /// Raises:
-    ///     SimulationError: If there is no such application, it has no such parameter, or it cannot
-    ///         run on that number of ranks. Where messages go by places, also if the ranks do not fit
-    ///         on the system or it has no network.
-    ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[staticmethod]
-    #[pyo3(signature = (
-        application: "ApplicationName", ranks: "int", system: "System", *, mapping: "str | Sequence[int] | None" = None,
-        seed: "int" = 0, parameters: "dict[str, Any] | None" = None
-    ))]
-    fn placed_skeleton(
-        py: Python<'_>,
-        #[pyo3(from_py_with = given)] application: String,
-        #[pyo3(from_py_with = given)] ranks: i128,
-        #[pyo3(from_py_with = given)] system: &System,
-        #[pyo3(from_py_with = given)] mapping: Option<MappingArgument>,
-        #[pyo3(from_py_with = given)] seed: i128,
-        #[pyo3(from_py_with = given)] parameters: Option<Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
-        let ranks = number::whole("ranks", ranks, u32::MAX)?;
-        let seed = number::whole("the seed", seed, u64::MAX)?;
-        let mapping = mapping.map(MappingArgument::mapping).transpose()?.unwrap_or_default();
-        let options = values::table(parameters.as_ref())?;
-        let application = skeletons::application(&application, &skeletons::applications())
-            .map_err(errors::program)?;
-        if !application.knows_places(&options) {
-            let made = worker::interruptible(py, move || application.program(ranks, &options))?;
-            return Ok(Self(Arc::new(made.map_err(errors::program)?)));
-        }
-        let wanted = [(application.name(), ranks, &mapping)];
-        let placed = place(&wanted, system.core(), seed).map_err(errors::placement)?;
-        let gpus = placed.into_iter().flatten().collect::<Vec<_>>();
-        let system = Arc::clone(system.core());
-        let made = worker::interruptible(py, move || {
-            placed_program(application, &options, (&system, &gpus))
-        })?;
         Ok(Self(Arc::new(made.map_err(errors::program)?)))
     }
 

@@ -34,12 +34,14 @@ use crate::argument::{
     callback, given, optional_clock, optional_power, optional_size, optional_speed,
 };
 use crate::choices::{Choice as _, profile_of};
-use crate::cluster_job::{ClusterJob, named_mapping};
+use crate::cluster_job::{ClusterJob, MappingArgument, named_mapping};
 use crate::cluster_run::{ClusterRun, Play, TraceAsked};
 use crate::errors;
 use crate::fabric::Fabric;
 use crate::gpu_place::GpuPlace;
 use crate::number;
+use crate::placed_skeleton::placed_skeleton;
+use crate::program::Program;
 use crate::system_origin::{
     Arguments, Kind, NetworkArgument, Origin, ServerArgument, lacking, of_server, with_gpus,
 };
@@ -824,6 +826,40 @@ impl System {
             .collect();
         let placed = place(&wanted, self.core(), seed).map_err(errors::placement)?;
         ClusterRun::play(py, self, play, jobs, placed, most, progress.as_ref())
+    }
+
+    /// Makes a program as `Program.skeleton` does, of ranks that stand in the network of this system.
+    ///
+    /// Messages of `synthetic` go by where ranks stand under the pattern `adversarial`. Other
+    /// applications have the same program as without places.
+    ///
+    /// Args:
+    ///     application: One of `applications`.
+    ///     ranks: How many ranks it has.
+    ///     mapping: A placement, as for `play`, or the GPU of each rank; `linear` where absent.
+    ///     seed: Of random mappings; the one with which the job is played.
+    ///     parameters: The application's parameters, such as `{"pattern": "adversarial"}`.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such application, it has no such parameter, or it cannot
+    ///         run on that number of ranks. Where messages go by places, also if the ranks do not fit
+    ///         on the system or it has no network.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (
+        application: "ApplicationName", ranks: "int", *, mapping: "str | Sequence[int] | None" = None,
+        seed: "int" = 0, parameters: "dict[str, Any] | None" = None
+    ))]
+    fn skeleton(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] application: String,
+        #[pyo3(from_py_with = given)] ranks: i128,
+        #[pyo3(from_py_with = given)] mapping: Option<MappingArgument>,
+        #[pyo3(from_py_with = given)] seed: i128,
+        #[pyo3(from_py_with = given)] parameters: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<Program> {
+        let asked = (application.as_str(), ranks);
+        placed_skeleton(py, asked, self.core(), (mapping, seed), parameters.as_ref())
     }
 
     /// Plays synthetic traffic between the ports of the network, packet by packet, under each load.

@@ -24,8 +24,8 @@ impl Diagnose for PlacedProgramError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::NoNetwork => {
-                Diagnosis::of("messages that go by places in a network, and there is no network")
-                    .remedy("give the system a network, or take another pattern")
+                Diagnosis::of("this pattern goes by places in a network, and there is no network")
+                    .remedy("give the system a network, or use another pattern")
             }
             Self::Skeleton(error) => error.diagnosis(),
         }

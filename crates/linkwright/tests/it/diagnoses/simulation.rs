@@ -5,11 +5,12 @@ use linkwright::allocation::{AllocationError, PatternShape, policy};
 use linkwright::collectives::plan::PlanError;
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::program::CollectiveKind;
+use linkwright::program::skeletons::SkeletonError;
 use linkwright::scenario::comparison::ComparisonError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{
-    ClusterError, CollectiveMethodError, Fidelity, PlacementError, PlanningError, PlanningProblem,
-    TrafficError,
+    ClusterError, CollectiveMethodError, Fidelity, PlacedProgramError, PlacementError,
+    PlanningError, PlanningProblem, TrafficError,
 };
 use linkwright::simulation::played::PlanningFault;
 use linkwright::system::gpus::NumberType;
@@ -71,6 +72,8 @@ fn cluster_error() -> String {
         &planning(PlanningProblem::Plan(PlanError::NoSize)),
         &CollectiveMethodError { kind: CollectiveKind::Barrier, name: "x".to_owned() },
         &TrafficError::Unfit(Diagnosis::of("y").remedy("z")),
+        &PlacedProgramError::NoNetwork,
+        &PlacedProgramError::Skeleton(SkeletonError::Message { application: "y", size: Bytes(64) }),
     ])
 }
 
