@@ -3290,36 +3290,6 @@ class Program:
         """
 
     @staticmethod
-    def placed_skeleton(
-        application: ApplicationName,
-        ranks: int,
-        system: System,
-        *,
-        mapping: str | Sequence[int] | None = None,
-        seed: int = 0,
-        parameters: dict[str, Any] | None = None,
-    ) -> Program:
-        """Makes a program as `skeleton` does, of ranks that stand in the network of a system.
-
-        Messages of `synthetic` go by where ranks stand under the pattern `adversarial`. Other
-        applications have the same program as without places.
-
-        Args:
-            application: One of `applications`.
-            ranks: How many ranks it has.
-            system: The system on which it is to be played.
-            mapping: A placement, as for `System.play`, or the GPU of each rank; `linear` where absent.
-            seed: Of random mappings; the one with which the job is played.
-            parameters: The application's parameters, such as `{"pattern": "adversarial"}`.
-
-        Raises:
-            SimulationError: If there is no such application, it has no such parameter, or it cannot
-                run on that number of ranks. Where messages go by places, also if the ranks do not fit
-                on the system or it has no network.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    @staticmethod
     def from_goal(text: str, file: str = "<text>", *, time_unit: float = 1e-09) -> Program:
         """Reads a program from GOAL text, LogGOPSim's.
 
@@ -5040,6 +5010,34 @@ class System:
             InputError: If a key or a name is unknown; the message says what would work.
             SimulationError: If the jobs do not fit or do not come to an end; the message names
                 rank, call, peer, tag and time.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def skeleton(
+        self,
+        application: ApplicationName,
+        ranks: int,
+        *,
+        mapping: str | Sequence[int] | None = None,
+        seed: int = 0,
+        parameters: dict[str, Any] | None = None,
+    ) -> Program:
+        """Makes a program as `Program.skeleton` does, of ranks that stand in the network of this system.
+
+        Messages of `synthetic` go by where ranks stand under the pattern `adversarial`. Other
+        applications have the same program as without places.
+
+        Args:
+            application: One of `applications`.
+            ranks: How many ranks it has.
+            mapping: A placement, as for `play`, or the GPU of each rank; `linear` where absent.
+            seed: Of random mappings; the one with which the job is played.
+            parameters: The application's parameters, such as `{"pattern": "adversarial"}`.
+
+        Raises:
+            SimulationError: If there is no such application, it has no such parameter, or it cannot
+                run on that number of ranks. Where messages go by places, also if the ranks do not fit
+                on the system or it has no network.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
