@@ -70,8 +70,8 @@ class LinkwrightError(Exception):
         >>> try:
         ...     Pattern("rings", 4)
         ... except LinkwrightError as error:
-        ...     print(str(error)[:54])
-        there is no pattern `rings`; did you mean `ring`? ther
+        ...     print(error.problem)
+        there is no pattern `rings`
     """
 
     problem: str

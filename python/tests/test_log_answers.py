@@ -99,7 +99,7 @@ def test_labels_of_a_launcher_change_nothing() -> None:
 def test_what_lies_within_its_error_fits_and_the_rest_has_a_shape() -> None:
     found = told("quarter-of-the-bandwidth.txt", "dgx-a100")
     assert "Large sizes reach 25 % of the expected bandwidth" in found["meaning"]
-    assert "PCIe or the host in the place of NVLink" in found["meaning"]
+    assert "PCIe or the host in place of NVLink" in found["meaning"]
 
 
 HEAD = "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1073741824 step: 32(factor) warmup iters: 5"

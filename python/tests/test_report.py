@@ -160,7 +160,7 @@ def test_a_dark_screen_gets_a_dark_page_and_paper_a_white_one(tmp_path: Path) ->
 
 
 def test_nothing_to_report_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SimulationError, match="has no jobs"):
+    with pytest.raises(SimulationError, match="no job ran"):
         written(tmp_path / "report.html", runs(["greedy"], []))
     assert not list(tmp_path.iterdir())
 

@@ -344,7 +344,7 @@ def test_the_brief_figures_are_the_benchmark_s() -> None:
     assert f"after {min(once):.0f} to {max(once):.0f} ms once per machine" in sixteen
     [measured] = re.findall(r"\*\*([\d.]+) ms\*\*", page)
     assert float(mix.removesuffix(" ms")) == float(measured)
-    others = "17 s for 5 GPUs of 16 and 27 s for 7 of 8; NVIDIA's Go allocator takes 3 to 70 s"
+    others = "17 s for 5 GPUs of 16 and 27 s for 7 of 8. NVIDIA's Go allocator takes 3 to 70 s"
     assert others in " ".join(page.split())
     for figure in ("27 s for 7 of 8", "17 s for 5 of 16", "3 to 70 s"):
         assert figure in brief

@@ -18,8 +18,8 @@ use crate::worker;
 /// Makes the program of `System.skeleton`.
 ///
 /// # Errors
-/// An unknown application or parameter, a number of ranks on which it cannot run, and, where
-/// messages go by places, ranks that do not fit and a system without a network.
+/// An unknown application or parameter, and a number of ranks on which it cannot run. Where messages
+/// go by places, also ranks that do not fit and a system without a network.
 pub fn placed_skeleton(
     py: Python<'_>,
     (application, ranks): (&str, i128),
