@@ -106,7 +106,7 @@ def network(
 ) -> None:
     """Repeat a study of networks (IPCCC'21): GPUs per node, bandwidth, NIC policies.
 
-    The full study takes about forty minutes of processor time. With --output, finished
+    The full study takes about 100 minutes of processor time. With --output, finished
     runs are kept there, and the same command goes on where it was stopped.
     """
     from linkwright.studies.network import run

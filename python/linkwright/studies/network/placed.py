@@ -101,9 +101,8 @@ class Placed:
                 "alone, runs its loop twice, and takes its nodes in four ways. `linear`: the "
                 "first nodes. `random-nodes`: nodes by chance. `random-switches`: switches by "
                 "chance, whose nodes it fills. `contiguous`: a stretch of nodes that begins at "
-                "any. Each has three seeds, of the placement and of adaptive routing. An "
-                "application without a printed number may have fewer; the second table has the "
-                "seeds. GPUs of a node stay together in all.",
+                "any. Each has three seeds, of the placement and of adaptive routing. GPUs of a "
+                "node stay together in all.",
                 f"{self.counts()} A finding holds under a placement if it does with every seed.",
                 "Alone, linear mapping explains why round robin gains nothing for Subcomm3d: its "
                 "lines then lie at one switch or two. With nodes by chance it gains, too, and "
