@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,7 @@ from linkwright.network import (
     play_trace,
     read_program,
 )
+from linkwright.runs.rank_timeline import QUEUE_WINDOW
 from linkwright.scenario import play_programs
 
 REPLAY = ("replay", "stencil4d", "--ranks", "64", "--network", "fat-tree")
@@ -27,6 +29,11 @@ REPLAY = ("replay", "stencil4d", "--ranks", "64", "--network", "fat-tree")
 
 def _jobs() -> list[ClusterJob]:
     return [ClusterJob(Program.skeleton("synthetic", 16))]
+
+
+def test_a_window_is_as_long_in_a_timeline_as_in_the_core() -> None:
+    parameters = inspect.signature(System.play).parameters
+    assert parameters["queue_window"].default == QUEUE_WINDOW
 
 
 def test_events_change_nothing_and_add_up() -> None:
