@@ -62,6 +62,16 @@ impl RouteClass {
         }
     }
 
+    /// Its place in a set of classes.
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Fabric => 1,
+            Self::Host => 2,
+            Self::Network | Self::Interfaces { .. } => 4,
+            Self::Any => 8,
+        }
+    }
+
     /// Whether it leads to another server only.
     #[must_use]
     pub const fn is_network(self) -> bool {
@@ -117,6 +127,8 @@ impl Diagnose for RouteError {
 pub struct Routes<'a> {
     wiring: Cow<'a, Wiring>,
     capacities: Vec<Bandwidth>,
+    /// Holds for each of [`Wiring::wires`] the set of classes whose routes may take it.
+    carried: Vec<u8>,
     /// Counts for each device the network interfaces of its server that stand before it.
     interfaces: Vec<usize>,
     /// Lists the network's wires to each server, in their order.
@@ -177,6 +189,7 @@ impl<'a> Routes<'a> {
             let reached = if value < 1.0 { (total as f64 * value).round() as u64 } else { total };
             capacities.extend([Bandwidth(reached.max(1)); 2]);
         }
+        let carried = wiring.wires().iter().map(|wire| carried(&wiring, wire)).collect();
         let interfaces = interfaces_before(&wiring);
         let ports = ports_of_servers(&wiring);
         let mut cpus: BTreeMap<Option<usize>, Vec<WiredId>> = BTreeMap::new();
@@ -190,7 +203,7 @@ impl<'a> Routes<'a> {
             memories.entry(memory.a).or_insert(at);
         }
         let is_at_peak = false;
-        Ok(Self { wiring, capacities, interfaces, ports, cpus, memories, is_at_peak })
+        Ok(Self { wiring, capacities, carried, interfaces, ports, cpus, memories, is_at_peak })
     }
 
     /// Returns the devices and wires that it routes over.
@@ -369,20 +382,9 @@ impl<'a> Routes<'a> {
         self.wiring.devices()[device].server
     }
 
-    fn carries(&self, wire: &Wire, class: RouteClass) -> bool {
-        let kind = |id: WiredId| self.wiring.devices()[id].kind;
-        if [wire.a, wire.b].iter().any(|end| kind(*end).is_shared_memory()) {
-            return false;
-        }
-        let is_cpu = |id: WiredId| kind(id) == DeviceKind::Cpu;
-        let fabric = wire.is_gpu_fabric();
-        let host = !wire.is_network() && (!fabric || is_cpu(wire.a) || is_cpu(wire.b));
-        match class {
-            RouteClass::Fabric => fabric,
-            RouteClass::Host => host,
-            RouteClass::Network | RouteClass::Interfaces { .. } => host || wire.is_network(),
-            RouteClass::Any => true,
-        }
+    /// Whether a wire, by its index, carries routes of a class.
+    fn carries(&self, wire: usize, class: RouteClass) -> bool {
+        self.carried[wire] & class.bit() != 0
     }
 
     /// Whether a route between two devices may pass through a third.
@@ -431,7 +433,7 @@ impl<'a> Routes<'a> {
                 for index in self.wires_at(*device, [from, to], class).iter() {
                     let link = &self.wiring.wires()[*index];
                     let next = link.other_end(*device);
-                    if reached.hops(next).is_some() || !self.carries(link, class) {
+                    if reached.hops(next).is_some() || !self.carries(*index, class) {
                         continue;
                     }
                     if next == from || self.passes(next, [from, to], class) {
@@ -461,7 +463,7 @@ impl<'a> Routes<'a> {
                 let hops = reached.hops(next).map(|hops| hops + 1);
                 let closer = hops.is_some() && hops == reached.hops(device);
                 let resource = 2 * index + usize::from(link.b == device);
-                (closer && self.carries(link, class)).then_some((resource, next, link.latency))
+                (closer && self.carries(*index, class)).then_some((resource, next, link.latency))
             });
             closer.collect()
         };
@@ -562,6 +564,23 @@ impl<'a> Routes<'a> {
             }
         }
     }
+}
+
+/// The set of classes whose routes may take a wire: none where GPUs share a memory.
+fn carried(wiring: &Wiring, wire: &Wire) -> u8 {
+    let kinds = [wire.a, wire.b].map(|end| wiring.devices()[end].kind);
+    if kinds.iter().any(|kind| kind.is_shared_memory()) {
+        return 0;
+    }
+    let fabric = wire.is_gpu_fabric();
+    let host = !wire.is_network() && (!fabric || kinds.contains(&DeviceKind::Cpu));
+    let takes = [
+        (RouteClass::Fabric, fabric),
+        (RouteClass::Host, host),
+        (RouteClass::Network, host || wire.is_network()),
+        (RouteClass::Any, true),
+    ];
+    takes.iter().filter(|(_, takes)| *takes).fold(0, |set, (class, _)| set | class.bit())
 }
 
 /// Counts for each device the network interfaces of its server that stand before it.

@@ -185,8 +185,9 @@ impl<'a> Player<'a> {
 
     /// With all of it played, on all links.
     #[cfg(test)]
-    pub(in crate::collectives) fn in_whole(self) -> Self {
-        Self { reduced: OnceCell::from(Reduced::Whole(self.lowered.clone())), ..self }
+    pub(in crate::collectives) fn in_whole(&self) -> Self {
+        let reduced = OnceCell::from(Reduced::Whole(self.lowered.clone()));
+        Self { reduced, ..Self::of(self.schedule, self.routes, self.lowered.clone()) }
     }
 
     /// How many blocks there are for each that is played.

@@ -14,6 +14,7 @@ use crate::units::Bytes;
 /// Blocks of the whole for each that is played; 1 where none behave alike. Fails where times differ.
 fn times_are_those_of_the_whole(schedule: &Schedule, system: &System, sizes: &[(u64, u64)]) -> f64 {
     let wiring = Wiring::of_gpus(system, &schedule.gpus);
+    let routes = resources(&wiring);
     let mut fold = 1.0;
     for protocol in [Protocol::LL, Protocol::Simple] {
         let costs = protocol_as(schedule, protocol, system).unwrap();
@@ -21,11 +22,10 @@ fn times_are_those_of_the_whole(schedule: &Schedule, system: &System, sizes: &[(
         let turns = if costs.stream_reuse { &[true, false][..] } else { &[false] };
         for stream_reuse in turns.iter().copied() {
             let costs = NcclProtocol { stream_reuse, ..costs };
-            let routes = resources(&wiring);
             let once = Player::on(schedule, &routes, &costs).unwrap();
             fold = once.fold();
             let player = &once;
-            let whole = Player::on(schedule, &routes, &costs).unwrap().in_whole();
+            let whole = once.in_whole();
             for (size, chunk) in sizes {
                 let [once, whole] =
                     [&once, &whole].map(|player| player.time(Bytes(*size), Bytes(*chunk)).unwrap());
@@ -129,7 +129,7 @@ fn a_schedule_that_is_stuck_is_told_by_its_own_ranks() {
     let routes = resources(&wiring);
     let once = Player::on(&schedule, &routes, &costs).unwrap();
     assert!(once.fold() > 1.0);
-    let whole = Player::on(&schedule, &routes, &costs).unwrap().in_whole();
+    let whole = once.in_whole();
     assert_eq!(time(once), time(whole));
 }
 
