@@ -423,6 +423,7 @@ impl<'a> Routes<'a> {
             return reached;
         }
         reached.note(to, 0);
+        let wires = self.wiring.wires();
         let mut layer = vec![to];
         for distance in 1.. {
             if layer.is_empty() || reached.hops(from).is_some() {
@@ -431,8 +432,7 @@ impl<'a> Routes<'a> {
             let mut next_layer = Vec::new();
             for device in &layer {
                 for index in self.wires_at(*device, [from, to], class).iter() {
-                    let link = &self.wiring.wires()[*index];
-                    let next = link.other_end(*device);
+                    let next = wires[*index].other_end(*device);
                     if reached.hops(next).is_some() || !self.carries(*index, class) {
                         continue;
                     }
@@ -454,45 +454,48 @@ impl<'a> Routes<'a> {
     fn split(&self, from: WiredId, to: WiredId, class: RouteClass, reached: &Reached) -> Route {
         let distance = reached.hops(from).unwrap_or(0);
         let layers = &reached.layers[..=distance as usize];
-        // The links that lead one hop on, each with its resource and where it goes.
-        let onward = |device: WiredId| -> Vec<(ResourceId, WiredId, Picoseconds)> {
+        let wires = self.wiring.wires();
+        // The links that lead one hop on, each with its resource and the place that it leads to.
+        let onward = |device: WiredId| -> Vec<(ResourceId, usize, Picoseconds)> {
+            let own = reached.hops(device);
             let links = self.wires_at(device, [from, to], class);
             let closer = links.iter().filter_map(|index| {
-                let link = &self.wiring.wires()[*index];
+                let link = &wires[*index];
                 let next = link.other_end(device);
                 let hops = reached.hops(next).map(|hops| hops + 1);
-                let closer = hops.is_some() && hops == reached.hops(device);
+                let closer = hops.is_some() && hops == own && self.carries(*index, class);
                 let resource = 2 * index + usize::from(link.b == device);
-                (closer && self.carries(*index, class)).then_some((resource, next, link.latency))
+                closer.then(|| (resource, reached.place(next), link.latency))
             });
             closer.collect()
         };
-        let place = |device: WiredId| reached.place(device);
         let count = reached.count as usize;
         let mut width = vec![0.0_f64; count];
         let mut latency = vec![Picoseconds(0); count];
-        width[place(to)] = f64::INFINITY;
+        width[reached.place(to)] = f64::INFINITY;
         let capacity = |resource: ResourceId| self.capacities[resource].0 as f64;
+        let mut on: Vec<Vec<(ResourceId, usize, Picoseconds)>> = vec![Vec::new(); count];
         for device in layers.iter().skip(1).flatten() {
-            let own = place(*device);
-            for (resource, next, hop) in onward(*device) {
-                width[own] += capacity(resource).min(width[place(next)]);
-                let way = Picoseconds(latency[place(next)].0.saturating_add(hop.0));
+            let own = reached.place(*device);
+            on[own] = onward(*device);
+            for (resource, next, hop) in &on[own] {
+                width[own] += capacity(*resource).min(width[*next]);
+                let way = Picoseconds(latency[*next].0.saturating_add(hop.0));
                 latency[own] = latency[own].max(way);
             }
         }
         let mut share = vec![0.0_f64; count];
-        share[place(from)] = 1.0;
+        share[reached.place(from)] = 1.0;
         let mut uses = Vec::new();
-        for device in layers.iter().rev().flatten().copied().filter(|device| *device != to) {
-            let own = place(device);
+        for device in layers.iter().skip(1).rev().flatten() {
+            let own = reached.place(*device);
             if share[own] == 0.0 {
                 continue;
             }
-            for (resource, next, _) in onward(device) {
-                let part = share[own] * capacity(resource).min(width[place(next)]) / width[own];
-                share[place(next)] += part;
-                uses.push((resource, part));
+            for (resource, next, _) in &on[own] {
+                let part = share[own] * capacity(*resource).min(width[*next]) / width[own];
+                share[*next] += part;
+                uses.push((*resource, part));
             }
         }
         self.cross_evenly(&mut uses);
@@ -500,7 +503,7 @@ impl<'a> Routes<'a> {
         let rates = uses.iter().map(|(resource, part)| capacity(*resource) / part);
         let narrowest = rates.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
         let bandwidth = Bandwidth(narrowest.round() as u64);
-        Route { uses, latency: latency[place(from)], hops: distance, bandwidth }
+        Route { uses, latency: latency[reached.place(from)], hops: distance, bandwidth }
     }
 
     /// Finds the resource of a CPU's memory, where that can hold something up.

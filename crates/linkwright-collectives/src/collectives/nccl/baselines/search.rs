@@ -152,8 +152,10 @@ impl Chooser<'_> {
         if self.chosen.len() > self.best.len() {
             self.best.clone_from(&self.chosen);
         }
+        // What is left is the same again after every cycle that is tried.
+        let most = self.chosen.len() + self.bound();
         for index in from..self.cycles.len() {
-            if self.chosen.len() + self.bound() <= self.best.len() || self.steps >= MOST_STEPS {
+            if most <= self.best.len() || self.steps >= MOST_STEPS {
                 return;
             }
             self.steps += 1;
