@@ -215,7 +215,8 @@ impl<P: CoherenceProtocol> Machine<P> {
 
     /// Whether an access of a CU to a line is neither waiting nor done.
     fn under_way(&self, state: &State<P>, cu: u8, line: u8) -> bool {
-        let waves = (0_u8..).zip(state.operations.iter()).zip(&self.cus).filter(|(_, its)| **its == cu);
+        let waves =
+            (0_u8..).zip(state.operations.iter()).zip(&self.cus).filter(|(_, its)| **its == cu);
         waves.map(|(wave, _)| wave).any(|(wave, operations)| {
             (0_u8..).zip(operations).any(|(step, operation)| {
                 !matches!(operation.stage, Stage::Waiting | Stage::Done)

@@ -242,11 +242,8 @@ impl<P: CoherenceProtocol> Machine<P> {
 
     pub fn start(&self) -> State<P> {
         let lines = usize::from(self.lines());
-        let cache = Cache {
-            own: P::Cache::default(),
-            copies: [None; LINES],
-            leaving: [None; LINES],
-        };
+        let cache =
+            Cache { own: P::Cache::default(), copies: [None; LINES], leaving: [None; LINES] };
         let line = HomeLine { data: Data::default(), entry: None, busy: None };
         let waiting = Operation { stage: Stage::Waiting, value: 0, holds_l2: false, stale: false };
         State {
