@@ -6,7 +6,7 @@ use super::candidates::{Candidates, MAX_SETS, combinations, combinations_up_to};
 use super::effort::Effort;
 use super::gpu_set::GpuSet;
 use super::matching::rank::Primary;
-use super::nearness::Ties;
+use super::nearness::{FreeDistances, Ties};
 use super::prepared::{BandwidthModel, PreparedMachine};
 use super::selection::Objective;
 
@@ -56,7 +56,8 @@ impl PreparedMachine {
         computed.sort_unstable_by_key(|(_, set)| set.lowest_ids_key());
         computed.dedup();
         if self.ties() == Ties::Nearest {
-            computed.sort_by_cached_key(|(_, set)| self.nearness(*set, free));
+            let distances = FreeDistances::new(&self.distances, free);
+            computed.sort_by_cached_key(|(_, set)| distances.nearness(*set));
         }
         let compared = if limit.is_none() { sets } else { computed.len() as u64 };
         let (primaries, kept) = computed.into_iter().unzip();

@@ -7,8 +7,9 @@ use std::cmp::Reverse;
 
 use super::effort::Effort;
 use super::gpu_set::GpuSet;
+use super::links::FreePairs;
 use super::matching::rank::Primary;
-use super::nearness::Ties;
+use super::nearness::{FreeDistances, Ties};
 use super::prepared::{BandwidthModel, PreparedMachine};
 use super::selection::Objective;
 
@@ -69,8 +70,17 @@ impl PreparedMachine {
         };
         self.sort_ties(&mut sets, free, effort);
         let mut primaries = Vec::with_capacity(sets.len());
+        let by_pairs = objective == Objective::Preserved && self.tables.is_none();
+        let pairs = by_pairs.then(|| FreePairs::new(&self.pairs, free));
         for set in &sets {
-            primaries.push(self.primary(*set, free, objective, effort));
+            primaries.push(match &pairs {
+                Some(pairs) => {
+                    let left = free.len() - set.len();
+                    effort.spend((left * left) as u64 / 256);
+                    Primary::of_bandwidth(pairs.without(*set))
+                }
+                None => self.primary(*set, free, objective, effort),
+            });
             if effort.is_spent() {
                 break;
             }
@@ -95,7 +105,8 @@ impl PreparedMachine {
             (Ties::Nearest, Some(_)) => sets.sort_by(|a, b| self.compare_ties(*a, *b, free)),
             (Ties::Nearest, None) => {
                 effort.spend((sets.len() * free.len()) as u64 / 64);
-                sets.sort_by_cached_key(|set| self.nearness(*set, free));
+                let distances = FreeDistances::new(&self.distances, free);
+                sets.sort_by_cached_key(|set| distances.nearness(*set));
             }
         }
     }
@@ -117,11 +128,7 @@ impl PreparedMachine {
                 Primary::of_prediction(self.sound_bandwidth(set))
             }
             (Objective::Preserved, _) => {
-                let rest = free.without(set);
-                if self.tables.is_none() {
-                    effort.spend((rest.len() * rest.len()) as u64 / 256);
-                }
-                Primary::of_bandwidth(self.bandwidth_inside(rest).0)
+                Primary::of_bandwidth(self.bandwidth_inside(free.without(set)).0)
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Holds every policy to its contract. Whoever writes one can ask for it.
 
+use std::cell::OnceCell;
+
 use super::effort::Effort;
 use super::gpu_set::GpuSet;
 use super::pattern::{Pattern, PatternShape};
@@ -16,8 +18,8 @@ const MACHINES: [&str; 4] = ["dgx1-v100", "summit-node", "hgx-h100", "torus2d-16
 /// How many questions each policy is asked on each machine.
 const QUESTIONS: u64 = 64;
 
-/// Asks a policy on a machine whether it keeps a promise; the error says what it did, in words.
-type Check = fn(&dyn Policy, &PreparedMachine) -> Result<(), String>;
+/// Says whether a policy keeps a promise by its answers; the error says what it did, in words.
+type Check = fn(&Answers<'_>) -> Result<(), String>;
 
 /// Lists what every policy promises, with the check of each.
 pub const PROMISES: [(&str, Check); 5] = [
@@ -41,8 +43,10 @@ pub fn machines() -> Vec<PreparedMachine> {
 /// Asks a policy for all that this module asks; gives each broken promise with its first case, in words.
 #[must_use]
 pub fn broken(policy: &dyn Policy, machines: &[PreparedMachine]) -> Vec<String> {
+    let answers: Vec<Answers<'_>> =
+        machines.iter().map(|machine| Answers::twice(policy, machine)).collect();
     let fault = |(promise, check): &(&str, Check)| {
-        let found = machines.iter().find_map(|machine| check(policy, machine).err())?;
+        let found = answers.iter().find_map(|answers| check(answers).err())?;
         Some(format!("`{}` breaks the promise that {promise}: {found}", policy.name()))
     };
     PROMISES.iter().filter_map(fault).collect()
@@ -72,6 +76,53 @@ impl PolicyQuestion {
     }
 }
 
+/// Holds a policy to its answers on a machine: they are asked for when a check first looks, and kept.
+///
+/// Several promises can so be held to the same answers.
+pub struct Answers<'a> {
+    policy: &'a dyn Policy,
+    machine: &'a PreparedMachine,
+    asked: Vec<(PolicyQuestion, Given)>,
+}
+
+/// What a policy has answered to a question so far.
+#[derive(Default)]
+struct Given {
+    first: OnceCell<Option<Selection>>,
+    second: OnceCell<Option<Selection>>,
+}
+
+impl<'a> Answers<'a> {
+    /// Asks nothing yet.
+    #[must_use]
+    pub fn new(policy: &'a dyn Policy, machine: &'a PreparedMachine) -> Self {
+        let asked = questions(machine).map(|question| (question, Given::default())).collect();
+        Self { policy, machine, asked }
+    }
+
+    /// Asks each question twice in a row. Every promise is then held to these answers.
+    fn twice(policy: &'a dyn Policy, machine: &'a PreparedMachine) -> Self {
+        let answers = Self::new(policy, machine);
+        for (question, given) in &answers.asked {
+            let _ = (answers.first(question, given), answers.second(question, given));
+        }
+        answers
+    }
+
+    /// Gives each question with the first answer to it.
+    fn each(&self) -> impl Iterator<Item = (&PolicyQuestion, Option<&Selection>)> {
+        self.asked.iter().map(|(question, given)| (question, self.first(question, given)))
+    }
+
+    fn first<'b>(&self, question: &PolicyQuestion, given: &'b Given) -> Option<&'b Selection> {
+        given.first.get_or_init(|| question.ask(self.policy, self.machine)).as_ref()
+    }
+
+    fn second<'b>(&self, question: &PolicyQuestion, given: &'b Given) -> Option<&'b Selection> {
+        given.second.get_or_init(|| question.ask(self.policy, self.machine)).as_ref()
+    }
+}
+
 /// Draws questions by chance: jobs of one to five GPUs, and any GPUs free.
 fn questions(machine: &PreparedMachine) -> impl Iterator<Item = PolicyQuestion> {
     let mut random = Random::new(1);
@@ -95,15 +146,12 @@ fn questions(machine: &PreparedMachine) -> impl Iterator<Item = PolicyQuestion> 
 ///
 /// # Errors
 /// The first question whose answer is wrong.
-pub fn a_job_that_fits_gets_gpus(
-    policy: &dyn Policy,
-    machine: &PreparedMachine,
-) -> Result<(), String> {
-    for question in questions(machine) {
+pub fn a_job_that_fits_gets_gpus(answers: &Answers<'_>) -> Result<(), String> {
+    for (question, answer) in answers.each() {
         let fits = question.free.len() >= question.pattern.size();
-        if question.ask(policy, machine).is_some() != fits {
+        if answer.is_some() != fits {
             let told = if fits { "it gives none to" } else { "it gives some to" };
-            return Err(format!("{told} {}", question.told(machine)));
+            return Err(format!("{told} {}", question.told(answers.machine)));
         }
     }
     Ok(())
@@ -113,16 +161,13 @@ pub fn a_job_that_fits_gets_gpus(
 ///
 /// # Errors
 /// The first question whose answer is wrong.
-pub fn gpus_are_free_and_complete(
-    policy: &dyn Policy,
-    machine: &PreparedMachine,
-) -> Result<(), String> {
-    for question in questions(machine) {
-        let Some(selection) = question.ask(policy, machine) else { continue };
+pub fn gpus_are_free_and_complete(answers: &Answers<'_>) -> Result<(), String> {
+    for (question, answer) in answers.each() {
+        let Some(selection) = answer else { continue };
         let (placement, gpus) = (&selection.chosen.placement, selection.chosen.gpus());
         let size = question.pattern.size();
         if placement.len() != size || gpus.len() != size || !gpus.is_subset_of(question.free) {
-            return Err(format!("it gives {placement:?} to {}", question.told(machine)));
+            return Err(format!("it gives {placement:?} to {}", question.told(answers.machine)));
         }
     }
     Ok(())
@@ -132,13 +177,13 @@ pub fn gpus_are_free_and_complete(
 ///
 /// # Errors
 /// The first question that has two.
-pub fn answers_repeat(policy: &dyn Policy, machine: &PreparedMachine) -> Result<(), String> {
-    for question in questions(machine) {
-        let [first, second] = [0, 1].map(|_| question.ask(policy, machine));
+pub fn answers_repeat(answers: &Answers<'_>) -> Result<(), String> {
+    for (question, given) in &answers.asked {
+        let (first, second) = (answers.first(question, given), answers.second(question, given));
         if first != second {
             let [first, second] =
-                [first, second].map(|it| it.map(|it| it.chosen.placement).unwrap_or_default());
-            let told = question.told(machine);
+                [first, second].map(|it| it.map(|it| &it.chosen.placement[..]).unwrap_or_default());
+            let told = question.told(answers.machine);
             return Err(format!("it gives {first:?}, then {second:?} to {told}"));
         }
     }
@@ -149,12 +194,10 @@ pub fn answers_repeat(policy: &dyn Policy, machine: &PreparedMachine) -> Result<
 ///
 /// # Errors
 /// The first question whose answer has others.
-pub fn scores_are_the_machine_s(
-    policy: &dyn Policy,
-    machine: &PreparedMachine,
-) -> Result<(), String> {
-    for question in questions(machine) {
-        let Some(Selection { chosen, .. }) = question.ask(policy, machine) else { continue };
+pub fn scores_are_the_machine_s(answers: &Answers<'_>) -> Result<(), String> {
+    let machine = answers.machine;
+    for (question, answer) in answers.each() {
+        let Some(Selection { chosen, .. }) = answer else { continue };
         let pattern = &question.pattern;
         // No score can be had of other GPUs than the machine's, or of too few.
         let is_placed = chosen.placement.len() == pattern.size()
@@ -162,7 +205,7 @@ pub fn scores_are_the_machine_s(
         if !is_placed
             || chosen.links.total() != pattern.edges().len()
             || chosen.effective_bandwidth.is_some() != (pattern.size() > 1)
-            || machine.score(pattern, chosen.placement.clone(), question.free) != chosen
+            || machine.score(pattern, chosen.placement.clone(), question.free) != *chosen
         {
             let told = question.told(machine);
             return Err(format!("{:?} has other scores, of {told}", chosen.placement));
@@ -175,7 +218,8 @@ pub fn scores_are_the_machine_s(
 ///
 /// # Errors
 /// The GPUs that are left when a job gets none.
-pub fn jobs_fill_the_machine(policy: &dyn Policy, machine: &PreparedMachine) -> Result<(), String> {
+pub fn jobs_fill_the_machine(answers: &Answers<'_>) -> Result<(), String> {
+    let Answers { policy, machine, .. } = *answers;
     let mut free = GpuSet::first(machine.gpu_count());
     while !free.is_empty() {
         let size = free.len().min(3);

@@ -15,59 +15,69 @@ impl GpuSet {
 
     /// Returns the ids below `count`.
     #[must_use]
+    #[inline]
     pub const fn first(count: usize) -> Self {
         if count >= MAX_GPUS { Self(u128::MAX) } else { Self((1 << count) - 1) }
     }
 
     /// How many members it has.
     #[must_use]
+    #[inline]
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
     /// Whether it has none.
     #[must_use]
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// Whether `gpu` is a member.
     #[must_use]
+    #[inline]
     pub const fn contains(self, gpu: usize) -> bool {
         gpu < MAX_GPUS && self.0 >> gpu & 1 == 1
     }
 
     /// Returns the set with `gpu` as well.
     #[must_use]
+    #[inline]
     pub const fn with(self, gpu: usize) -> Self {
         Self(self.0 | 1 << gpu)
     }
 
     /// The members that are not in `other`.
     #[must_use]
+    #[inline]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
     /// Returns the members of both.
     #[must_use]
+    #[inline]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
     /// Returns the members of either.
     #[must_use]
+    #[inline]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Whether every member is in `other`.
     #[must_use]
+    #[inline]
     pub const fn is_subset_of(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
     /// Returns the members, lowest first.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -81,6 +91,7 @@ impl GpuSet {
 
     /// Orders sets of one size by their sorted ids, lowest ids first.
     #[must_use]
+    #[inline]
     pub const fn lowest_ids_key(self) -> u128 {
         !self.0.reverse_bits()
     }

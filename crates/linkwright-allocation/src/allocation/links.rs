@@ -130,11 +130,54 @@ impl PairTable {
         &self.weights[gpu * self.count..(gpu + 1) * self.count]
     }
 
+    /// Sums the weights of all pairs of these GPUs.
+    #[must_use]
+    pub fn inside(&self, gpus: GpuSet) -> u64 {
+        let mut sum = 0;
+        for b in gpus.iter() {
+            let weights = self.weights_of(b);
+            for a in gpus.intersection(GpuSet::first(b)).iter() {
+                sum += weights[a];
+            }
+        }
+        sum
+    }
+
     /// Returns the class of a pair.
     #[must_use]
     #[inline]
     pub fn class(&self, a: usize, b: usize) -> PairClass {
         self.classes[a * self.count + b]
+    }
+}
+
+/// Holds some free GPUs' pairs, to tell at once what a set of these GPUs leaves of them.
+pub struct FreePairs<'a> {
+    pairs: &'a PairTable,
+    /// Sums the weights of all pairs.
+    all: u64,
+    /// Sums the weights of each GPU's pairs; a GPU that is not free has zero.
+    of_gpu: Vec<u64>,
+}
+
+impl<'a> FreePairs<'a> {
+    /// Sums the weights between free GPUs.
+    #[must_use]
+    pub fn new(pairs: &'a PairTable, free: GpuSet) -> Self {
+        let mut of_gpu = vec![0; pairs.count];
+        for gpu in free.iter() {
+            let weights = pairs.weights_of(gpu);
+            of_gpu[gpu] = free.iter().map(|other| weights[other]).sum();
+        }
+        Self { pairs, all: pairs.inside(free), of_gpu }
+    }
+
+    /// Sums the weights of the pairs that stay free without this set of free GPUs. This is
+    /// [`PairTable::inside`] of the others, in steps of the set's size alone: its own pairs are in
+    /// two of the sums that are taken off.
+    #[must_use]
+    pub fn without(&self, set: GpuSet) -> u64 {
+        self.all + self.pairs.inside(set) - set.iter().map(|gpu| self.of_gpu[gpu]).sum::<u64>()
     }
 }
 

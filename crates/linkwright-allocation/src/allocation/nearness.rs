@@ -234,11 +234,15 @@ impl HostDistances {
     /// Counts the pairs of a set by their distance.
     #[must_use]
     pub fn spread(&self, gpus: GpuSet) -> Spread {
-        let twice = |(distance, apart): &(Distance, Vec<GpuSet>)| {
-            let far = gpus.iter().map(|gpu| apart[gpu].intersection(gpus).len() as u128);
-            Spread(Spread::unit(*distance).0 * (far.sum::<u128>() / 2))
-        };
-        self.apart.iter().map(twice).fold(Spread::default(), Spread::plus)
+        let mut spread = Spread::default();
+        for (distance, apart) in &self.apart {
+            let mut twice = 0;
+            for gpu in gpus.iter() {
+                twice += apart[gpu].intersection(gpus).len();
+            }
+            spread = spread.plus(Spread(Spread::unit(*distance).0 * (twice / 2) as u128));
+        }
+        spread
     }
 
     /// Returns the spread that one more GPU would add to a set.
@@ -253,6 +257,11 @@ impl HostDistances {
     /// Returns the nearness of some of the free GPUs.
     #[must_use]
     pub fn nearness(&self, gpus: GpuSet, free: GpuSet) -> Nearness {
+        Nearness { left: self.spread(free.without(gpus)), ..self.of_chosen(gpus) }
+    }
+
+    /// Returns the nearness of GPUs with nothing of what they leave.
+    fn of_chosen(&self, gpus: GpuSet) -> Nearness {
         let mut far_nics = [0; 4];
         for index in gpus.iter().filter_map(|gpu| self.far_nic[gpu]) {
             far_nics[index] += 1;
@@ -262,7 +271,7 @@ impl HostDistances {
             spread: self.spread(gpus),
             far_nics,
             sharers: sharers.without(gpus).len() as u8,
-            left: self.spread(free.without(gpus)),
+            left: Spread::default(),
         }
     }
 
@@ -287,6 +296,33 @@ impl HostDistances {
         let chosen = spreads.iter().zip(&nics);
         // Five counts of 13 bits above five of 8.
         NearnessTable(chosen.map(|(spread, nics)| spread.0 << 40 | u128::from(*nics)).collect())
+    }
+}
+
+/// Holds some free GPUs' pairs by distance, to tell at once how near sets of these GPUs are.
+pub struct FreeDistances<'a> {
+    distances: &'a HostDistances,
+    /// Counts all pairs.
+    all: Spread,
+    /// Counts the pairs of each GPU.
+    of_gpu: Vec<Spread>,
+}
+
+impl<'a> FreeDistances<'a> {
+    /// Counts the pairs of free GPUs.
+    #[must_use]
+    pub fn new(distances: &'a HostDistances, free: GpuSet) -> Self {
+        let of_gpu = (0..distances.far_nic.len()).map(|gpu| distances.added(free, gpu));
+        Self { distances, all: distances.spread(free), of_gpu: of_gpu.collect() }
+    }
+
+    /// Returns [`HostDistances::nearness`] of a set of the free GPUs, in steps of its size alone:
+    /// its own pairs are in two of the counts that are taken off from all.
+    #[must_use]
+    pub fn nearness(&self, gpus: GpuSet) -> Nearness {
+        let chosen = self.distances.of_chosen(gpus);
+        let taken = gpus.iter().map(|gpu| self.of_gpu[gpu].0).sum::<u128>();
+        Nearness { left: Spread(self.all.0 + chosen.spread.0 - taken), ..chosen }
     }
 }
 
@@ -317,9 +353,13 @@ impl NearnessTable {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use super::*;
-    use crate::system::presets::preset;
-    use crate::system::toml_format;
+    use crate::allocation::links::{FreePairs, PairTable};
+    use crate::engine::Random;
+    use crate::system::presets::{NAMES, preset};
+    use crate::system::{BandwidthProfile, GpuGraph, toml_format};
 
     fn of(preset_name: &str, gpus: &[usize], free: &[usize]) -> Nearness {
         let distances = HostDistances::new(&preset(preset_name).unwrap());
@@ -364,6 +404,26 @@ mod tests {
             |gpus: &[usize]| distances.nearness(gpus.iter().copied().collect(), GpuSet::first(3));
         let found = of(&[0, 1]).difference(&of(&[0, 2])).unwrap();
         assert_eq!((found.what, found.counts), ("pairs on different NUMA nodes", (0, 1)));
+    }
+
+    #[test]
+    fn what_sets_leave_is_what_is_counted_anew() {
+        for name in NAMES {
+            let server = preset(name).unwrap();
+            let (distances, count) = (HostDistances::new(&server), server.gpus().len());
+            let graph = GpuGraph::new(&server, BandwidthProfile::Mapa).unwrap();
+            let (pairs, mut random) = (PairTable::new(&graph), Random::new(1));
+            for _ in 0..32 {
+                let mut word = || u128::from(random.below(NonZeroU64::MAX));
+                let mut drawn = || GpuSet(word() << 64 | word());
+                let free = drawn().intersection(GpuSet::first(count));
+                let set = drawn().intersection(free);
+                let nearness = FreeDistances::new(&distances, free).nearness(set);
+                assert_eq!(nearness, distances.nearness(set, free), "{name}: {set} of {free}");
+                let left = FreePairs::new(&pairs, free).without(set);
+                assert_eq!(left, pairs.inside(free.without(set)), "{name}: {set} of {free}");
+            }
+        }
     }
 
     #[test]

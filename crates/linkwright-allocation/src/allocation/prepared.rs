@@ -299,8 +299,7 @@ impl PreparedMachine {
         if let Some(tables) = &self.tables {
             return Bandwidth(tables.inside[gpus.0 as usize]);
         }
-        let lower = |b: usize| gpus.iter().take_while(move |a| *a < b);
-        Bandwidth(gpus.iter().flat_map(|b| lower(b).map(move |a| self.pairs.weight(a, b))).sum())
+        Bandwidth(self.pairs.inside(gpus))
     }
 
     /// Returns the effective bandwidth of a set of GPUs under the sound model, GB/s.

@@ -92,7 +92,8 @@ pub fn broken_promises(
         let machines = py.detach(policies::machines);
         for (promise, check) in policies::PROMISES {
             for machine in &machines {
-                broken.note(py, found, promise, check(found, machine))?;
+                let answers = policies::Answers::new(found, machine);
+                broken.note(py, found, promise, check(&answers))?;
             }
         }
     }

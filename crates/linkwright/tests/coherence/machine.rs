@@ -165,12 +165,12 @@ impl<P: CoherenceProtocol> Machine<P> {
             barriers.map(|(at, _)| at).nth(number).expect("every wavefront comes to every barrier")
         };
         let at: Vec<usize> = self.programs.iter().map(own).collect();
-        let mut before = state.operations.iter().zip(&at).flat_map(|(of, at)| &of[..*at]);
-        if before.any(|operation| operation.stage != Stage::Done) {
+        let is_open = |operation: &Operation<P::Stamp>| operation.stage != Stage::Done;
+        if state.operations.iter().zip(&at).any(|(of, at)| of[..*at].iter().any(is_open)) {
             return None;
         }
-        for (operations, at) in state.operations.iter_mut().zip(at) {
-            operations[at].stage = Stage::Done;
+        for (wave, at) in at.into_iter().enumerate() {
+            state.operations[wave][at].stage = Stage::Done;
         }
         let mut all = P::Cache::default();
         for l1 in &state.l1 {
@@ -189,8 +189,9 @@ impl<P: CoherenceProtocol> Machine<P> {
         }
         let cu = self.cus[wave];
         state.l1[usize::from(cu)].copies.fill(None);
-        for (wave, operations) in state.operations.iter_mut().enumerate() {
-            for operation in operations.iter_mut().filter(|_| self.cus[wave] == cu) {
+        let waves = (0..self.cus.len()).filter(|wave| self.cus[*wave] == cu);
+        for wave in waves {
+            for operation in &mut state.operations[wave] {
                 operation.stale = !matches!(operation.stage, Stage::Waiting | Stage::Done);
             }
         }
@@ -214,7 +215,8 @@ impl<P: CoherenceProtocol> Machine<P> {
 
     /// Whether an access of a CU to a line is neither waiting nor done.
     fn under_way(&self, state: &State<P>, cu: u8, line: u8) -> bool {
-        let waves = (0_u8..).zip(&state.operations).zip(&self.cus).filter(|(_, its)| **its == cu);
+        let waves =
+            (0_u8..).zip(state.operations.iter()).zip(&self.cus).filter(|(_, its)| **its == cu);
         waves.map(|(wave, _)| wave).any(|(wave, operations)| {
             (0_u8..).zip(operations).any(|(step, operation)| {
                 !matches!(operation.stage, Stage::Waiting | Stage::Done)

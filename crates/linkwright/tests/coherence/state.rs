@@ -1,10 +1,16 @@
 //! Holds the state of the machine that plays a protocol at a moment.
 
+use std::ops::{Index, IndexMut, Range};
+
 use linkwright::memory::litmus::LitmusStep;
 use linkwright::memory::protocol::{Ask, CachePath, CoherenceProtocol, Probe};
 
 /// How many words a line has.
 pub const WORDS: usize = 2;
+/// How many lines there may be.
+const LINES: usize = 2;
+/// How many banks there are, each with a controller.
+const BANKS: usize = 2;
 
 /// Where an address lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,8 +118,8 @@ pub struct Copy<L> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cache<P: CoherenceProtocol> {
     pub own: P::Cache,
-    pub copies: Vec<Option<Copy<P::Line>>>,
-    pub leaving: Vec<Option<Copy<P::Line>>>,
+    pub copies: [Option<Copy<P::Line>>; LINES],
+    pub leaving: [Option<Copy<P::Line>>; LINES],
 }
 
 /// A home's transaction: whose answer it waits to be confirmed, and whom it has probed.
@@ -132,13 +138,60 @@ pub struct HomeLine<P: CoherenceProtocol> {
     pub busy: Option<Busy>,
 }
 
+/// Holds the accesses of all wavefronts in one piece: states are cloned by the million.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Operations<S> {
+    all: Vec<Operation<S>>,
+    /// Where those of each wavefront end, for the wavefronts that there are.
+    ends: [u8; 4],
+    waves: u8,
+}
+
+impl<S: Clone> Operations<S> {
+    fn new(programs: &[Vec<LitmusStep>], first: Operation<S>) -> Self {
+        let (mut ends, mut end) = ([0; 4], 0);
+        for (of_wave, program) in ends.iter_mut().zip(programs) {
+            end += program.len();
+            *of_wave = end as u8;
+        }
+        Self { all: vec![first; end], ends, waves: programs.len() as u8 }
+    }
+
+    /// Returns the accesses of each wavefront in turn.
+    pub fn iter(&self) -> impl Iterator<Item = &[Operation<S>]> {
+        (0..usize::from(self.waves)).map(|wave| &self[wave])
+    }
+}
+
+impl<S> Operations<S> {
+    fn range(&self, wave: usize) -> Range<usize> {
+        let start = if wave == 0 { 0 } else { self.ends[wave - 1] };
+        usize::from(start)..usize::from(self.ends[wave])
+    }
+}
+
+impl<S> Index<usize> for Operations<S> {
+    type Output = [Operation<S>];
+
+    fn index(&self, wave: usize) -> &[Operation<S>] {
+        &self.all[self.range(wave)]
+    }
+}
+
+impl<S> IndexMut<usize> for Operations<S> {
+    fn index_mut(&mut self, wave: usize) -> &mut [Operation<S>] {
+        let range = self.range(wave);
+        &mut self.all[range]
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct State<P: CoherenceProtocol> {
-    pub operations: Vec<Vec<Operation<P::Stamp>>>,
+    pub operations: Operations<P::Stamp>,
     pub l1: Vec<Cache<P>>,
     /// Holds them by GPU, then bank.
     pub l2: Vec<Cache<P>>,
-    pub controllers: Vec<P::Controller>,
+    pub controllers: [P::Controller; BANKS],
     pub lines: Vec<HomeLine<P>>,
 }
 
@@ -184,23 +237,20 @@ impl<P: CoherenceProtocol> Machine<P> {
     }
 
     pub fn l2_index(&self, gpu: u8, line: u8) -> usize {
-        usize::from(gpu) * 2 + self.placement.bank(line)
+        usize::from(gpu) * BANKS + self.placement.bank(line)
     }
 
     pub fn start(&self) -> State<P> {
         let lines = usize::from(self.lines());
-        let cache = Cache {
-            own: P::Cache::default(),
-            copies: vec![None; lines],
-            leaving: vec![None; lines],
-        };
+        let cache =
+            Cache { own: P::Cache::default(), copies: [None; LINES], leaving: [None; LINES] };
         let line = HomeLine { data: Data::default(), entry: None, busy: None };
         let waiting = Operation { stage: Stage::Waiting, value: 0, holds_l2: false, stale: false };
         State {
-            operations: self.programs.iter().map(|steps| vec![waiting; steps.len()]).collect(),
+            operations: Operations::new(&self.programs, waiting),
             l1: vec![cache.clone(); usize::from(self.gpus * self.cus_per_gpu)],
-            l2: vec![cache; usize::from(self.gpus) * 2],
-            controllers: vec![P::Controller::default(); 2],
+            l2: vec![cache; usize::from(self.gpus) * BANKS],
+            controllers: [P::Controller::default(); BANKS],
             lines: vec![line; lines],
         }
     }
@@ -208,15 +258,15 @@ impl<P: CoherenceProtocol> Machine<P> {
 
 impl<P: CoherenceProtocol> State<P> {
     pub fn done(&self) -> bool {
-        self.operations.iter().flatten().all(|operation| operation.stage == Stage::Done)
+        self.operations.all.iter().all(|operation| operation.stage == Stage::Done)
     }
 
     /// Returns the values of each wavefront's reads.
     pub fn reads(&self, machine: &Machine<P>) -> Vec<Vec<u8>> {
-        let of = |(steps, operations): (&Vec<LitmusStep>, &Vec<Operation<P::Stamp>>)| {
+        let of = |(steps, operations): (&Vec<LitmusStep>, &[Operation<P::Stamp>])| {
             let pairs = steps.iter().zip(operations);
             pairs.filter(|(step, _)| step.reads()).map(|(_, it)| it.value).collect()
         };
-        machine.programs.iter().zip(&self.operations).map(of).collect()
+        machine.programs.iter().zip(self.operations.iter()).map(of).collect()
     }
 }

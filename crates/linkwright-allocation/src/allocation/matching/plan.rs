@@ -7,6 +7,7 @@ use crate::allocation::{GpuSet, Pattern, PatternShape};
 pub struct Plan<'a> {
     pattern: &'a Pattern,
     steps: Vec<Step>,
+    degrees: Vec<(usize, usize)>,
 }
 
 /// Describes one vertex to place.
@@ -76,7 +77,7 @@ impl<'a> Plan<'a> {
                 steps[twin].twins_to_come = steps[step].twins_to_come + 1;
             }
         }
-        Self { pattern, steps }
+        Self { pattern, steps, degrees: degrees_of(pattern) }
     }
 
     /// Returns the pattern to place.
@@ -93,14 +94,8 @@ impl<'a> Plan<'a> {
 
     /// The numbers of edges that vertices have, each with how many vertices have it.
     #[must_use]
-    pub fn degrees(&self) -> Vec<(usize, usize)> {
-        let mut of_vertex = vec![0; self.pattern.size()];
-        for (a, b) in self.pattern.edges() {
-            of_vertex[*a] += 1;
-            of_vertex[*b] += 1;
-        }
-        of_vertex.sort_unstable();
-        of_vertex.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
+    pub fn degrees(&self) -> &[(usize, usize)] {
+        &self.degrees
     }
 
     /// Whether all placements on one set of GPUs are the same match.
@@ -108,4 +103,14 @@ impl<'a> Plan<'a> {
     pub fn is_symmetric(&self) -> bool {
         self.pattern.shape() == PatternShape::AllToAll
     }
+}
+
+fn degrees_of(pattern: &Pattern) -> Vec<(usize, usize)> {
+    let mut of_vertex = vec![0; pattern.size()];
+    for (a, b) in pattern.edges() {
+        of_vertex[*a] += 1;
+        of_vertex[*b] += 1;
+    }
+    of_vertex.sort_unstable();
+    of_vertex.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
 }

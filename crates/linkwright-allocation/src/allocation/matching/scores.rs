@@ -1,6 +1,8 @@
 //! Computes the scores that depend on which pairs a match uses, and the scores that they can still
 //! become.
 
+use std::cell::OnceCell;
+
 use super::ceiling::most_aggregated;
 use super::long_ring::heavy_ring;
 use super::plan::Plan;
@@ -99,8 +101,9 @@ fn sums_of_heaviest(mut weights: Vec<u64>) -> Vec<u64> {
 pub struct Aggregated<'a> {
     pairs: &'a PairTable,
     primary: Primary,
-    /// Sums the set's `n` heaviest pairs, by `n`.
-    heaviest: Vec<u64>,
+    gpus: GpuSet,
+    /// Sums the set's `n` heaviest pairs, by `n`; most sets are ruled out before it is asked for.
+    heaviest: OnceCell<Vec<u64>>,
 }
 
 impl<'a> Aggregated<'a> {
@@ -113,8 +116,14 @@ impl<'a> Aggregated<'a> {
         effort: &mut Effort<'_>,
     ) -> Self {
         effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
-        let weights = pairs_of(gpus).map(|(a, b)| pairs.weight(a, b)).collect();
-        Self { pairs, primary, heaviest: sums_of_heaviest(weights) }
+        Self { pairs, primary, gpus, heaviest: OnceCell::new() }
+    }
+
+    fn heaviest(&self) -> &[u64] {
+        self.heaviest.get_or_init(|| {
+            let weights = pairs_of(self.gpus).map(|(a, b)| self.pairs.weight(a, b));
+            sums_of_heaviest(weights.collect())
+        })
     }
 
     /// Returns the most bandwidth that a match with this sum can still come to.
@@ -134,7 +143,7 @@ impl<'a> Aggregated<'a> {
             weights.iter().take(*edges).sum()
         };
         let open: u64 = ahead.open.iter().map(from).sum();
-        sum + open + self.heaviest[ahead.inner]
+        sum + open + self.heaviest()[ahead.inner]
     }
 }
 

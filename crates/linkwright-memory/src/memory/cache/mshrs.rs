@@ -3,17 +3,6 @@
 /// Stands for no request.
 pub const NONE: u32 = u32::MAX;
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    /// The line plus one; zero where the slot is free.
-    line: u64,
-    first: u32,
-    last: u32,
-    holds: bool,
-}
-
-const FREE: Entry = Entry { line: 0, first: NONE, last: NONE, holds: false };
-
 /// Holds the registers of many equal caches, each a small table with open addressing.
 ///
 /// A register holds the requests that wait for its line, a list through the requests themselves:
@@ -23,7 +12,12 @@ const FREE: Entry = Entry { line: 0, first: NONE, last: NONE, holds: false };
 pub struct Mshrs {
     capacity: u32,
     slots: usize,
-    entries: Vec<Entry>,
+    /// The line of each slot plus one; zero where the slot is free.
+    lines: Vec<u64>,
+    /// The first and the last request that wait, where the slot is taken.
+    waiting: Vec<[u32; 2]>,
+    /// Whether others may not look the line up, where the slot is taken.
+    holds: Vec<bool>,
     used: Vec<u32>,
 }
 
@@ -32,10 +26,14 @@ impl Mshrs {
     #[must_use]
     pub fn new(caches: u32, capacity: u32) -> Self {
         let slots = (2 * capacity as usize).next_power_of_two();
+        let all = slots * caches as usize;
+        // Zeros cost next to nothing: a short run takes few of the slots of a large system.
         Self {
             capacity,
             slots,
-            entries: vec![FREE; slots * caches as usize],
+            lines: vec![0; all],
+            waiting: vec![[0; 2]; all],
+            holds: vec![false; all],
             used: vec![0; caches as usize],
         }
     }
@@ -59,11 +57,11 @@ impl Mshrs {
         let base = cache as usize * self.slots;
         let mut slot = self.slot(line);
         loop {
-            let entry = &self.entries[base + slot];
-            if entry.line == line + 1 {
+            let known = self.lines[base + slot];
+            if known == line + 1 {
                 return Some(base + slot);
             }
-            if entry.line == 0 {
+            if known == 0 {
                 return None;
             }
             slot = (slot + 1) & (self.slots - 1);
@@ -75,19 +73,19 @@ impl Mshrs {
     #[inline]
     pub fn join(&mut self, cache: u32, line: u64, request: u32) -> Option<u32> {
         let at = self.find(cache, line)?;
-        let entry = &mut self.entries[at];
-        let last = std::mem::replace(&mut entry.last, request);
-        if last == NONE {
-            entry.first = request;
+        let [first, last] = &mut self.waiting[at];
+        let before = std::mem::replace(last, request);
+        if before == NONE {
+            *first = request;
         }
-        Some(last)
+        Some(before)
     }
 
     /// Whether a line is under way, and nobody else may look it up meanwhile.
     #[inline]
     #[must_use]
     pub fn holds(&self, cache: u32, line: u64) -> bool {
-        self.find(cache, line).is_some_and(|at| self.entries[at].holds)
+        self.find(cache, line).is_some_and(|at| self.holds[at])
     }
 
     /// Takes a register for a line that is not under way, of a cache that has one free.
@@ -101,37 +99,41 @@ impl Mshrs {
     pub fn take_for(&mut self, cache: u32, line: u64, holds: bool) {
         let base = cache as usize * self.slots;
         let mut slot = self.slot(line);
-        while self.entries[base + slot].line != 0 {
+        while self.lines[base + slot] != 0 {
             slot = (slot + 1) & (self.slots - 1);
         }
-        self.entries[base + slot] = Entry { line: line + 1, holds, ..FREE };
+        self.lines[base + slot] = line + 1;
+        self.waiting[base + slot] = [NONE; 2];
+        self.holds[base + slot] = holds;
         self.used[cache as usize] += 1;
     }
 
     /// Frees the register of a line that is under way: the first that waits for it, or [`NONE`].
     pub fn free(&mut self, cache: u32, line: u64) -> u32 {
         let Some(at) = self.find(cache, line) else { return NONE };
-        let first = self.entries[at].first;
+        let [first, _] = self.waiting[at];
         self.used[cache as usize] -= 1;
         let base = cache as usize * self.slots;
         let mut hole = at - base;
         let mut slot = hole;
         loop {
             slot = (slot + 1) & (self.slots - 1);
-            let entry = self.entries[base + slot];
-            if entry.line == 0 {
+            let line = self.lines[base + slot];
+            if line == 0 {
                 break;
             }
             // An entry may fill the hole unless its own place lies after it.
-            let own = self.slot(entry.line - 1);
+            let own = self.slot(line - 1);
             if (slot.wrapping_sub(own) & (self.slots - 1))
                 >= (slot.wrapping_sub(hole) & (self.slots - 1))
             {
-                self.entries[base + hole] = entry;
+                self.lines[base + hole] = line;
+                self.waiting[base + hole] = self.waiting[base + slot];
+                self.holds[base + hole] = self.holds[base + slot];
                 hole = slot;
             }
         }
-        self.entries[base + hole] = FREE;
+        self.lines[base + hole] = 0;
         first
     }
 }

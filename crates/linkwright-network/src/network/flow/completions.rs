@@ -46,35 +46,57 @@ impl Completions {
     }
 
     fn restore(&mut self, place: usize) {
-        let place = self.rise(place);
-        self.sink(place);
+        if self.rise(place) == place {
+            self.sink(place);
+        }
     }
 
+    /// Moves an entry up to its place and gives that; those above it come down by one each.
     fn rise(&mut self, mut place: usize) -> usize {
-        while place > 0 && self.heap[place] < self.heap[(place - 1) / 2] {
-            self.heap.swap(place, (place - 1) / 2);
-            self.record(place);
-            place = (place - 1) / 2;
+        let entry = self.heap[place];
+        while place > 0 {
+            let above = (place - 1) / 2;
+            if !is_before(entry, self.heap[above]) {
+                break;
+            }
+            self.put(place, self.heap[above]);
+            place = above;
         }
-        self.record(place);
+        self.put(place, entry);
         place
     }
 
+    /// Moves an entry down to its place; the earlier one of each two below it comes up by one.
     fn sink(&mut self, mut place: usize) {
+        let (entry, start) = (self.heap[place], place);
         loop {
-            let children = 2 * place + 1..(2 * place + 3).min(self.heap.len());
-            let least = children.min_by_key(|child| self.heap[*child]);
-            let Some(child) = least.filter(|child| self.heap[*child] < self.heap[place]) else {
+            let mut child = 2 * place + 1;
+            if child >= self.heap.len() {
                 break;
-            };
-            self.heap.swap(place, child);
-            self.record(place);
+            }
+            if child + 1 < self.heap.len() && is_before(self.heap[child + 1], self.heap[child]) {
+                child += 1;
+            }
+            if !is_before(self.heap[child], entry) {
+                break;
+            }
+            self.put(place, self.heap[child]);
             place = child;
         }
-        self.record(place);
+        if place > start {
+            self.put(place, entry);
+        }
     }
 
-    fn record(&mut self, place: usize) {
-        self.places[self.heap[place].1.slot()] = Some(place as u32);
+    #[inline]
+    fn put(&mut self, place: usize, entry: (Picoseconds, FlowId)) {
+        self.heap[place] = entry;
+        self.places[entry.1.slot()] = Some(place as u32);
     }
+}
+
+/// Compares as the pairs do, but in code that an unoptimised build takes few steps for.
+#[inline]
+fn is_before(a: (Picoseconds, FlowId), b: (Picoseconds, FlowId)) -> bool {
+    a.0.0 < b.0.0 || a.0.0 == b.0.0 && a.1 < b.1
 }

@@ -17,6 +17,7 @@ mod reader;
 mod tests;
 mod wiring;
 
+use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 pub use changes::{GpuChanges, GpuSections};
@@ -216,8 +217,8 @@ fn words(model: &GpuModel) -> impl Iterator<Item = &String> {
 /// since no file says how much memory that has.
 pub fn find(name: &str) -> Result<&'static GpuModel, GpuError> {
     let capitals = name.trim().to_ascii_uppercase();
-    let found = NAMES.iter().find(|(known, _)| without_brands(known) == without_brands(&capitals));
-    found.map(|(_, model)| *model).ok_or_else(|| {
+    let found = WITHOUT_BRANDS.get(without_brands(&capitals));
+    found.copied().ok_or_else(|| {
         let known: Vec<&str> = all().map(|model| model.name.as_str()).collect();
         let meant = closest(&name.to_ascii_lowercase(), &known);
         let instead =
@@ -269,6 +270,10 @@ static NAMES: LazyLock<Vec<(String, &'static GpuModel)>> = LazyLock::new(|| {
         all().flat_map(|model| words(model).map(move |name| (name.to_ascii_uppercase(), model)));
     names.collect()
 });
+
+/// Gives the model of every name in capitals without its brands. No two models have one name.
+static WITHOUT_BRANDS: LazyLock<HashMap<&str, &GpuModel>> =
+    LazyLock::new(|| NAMES.iter().map(|(name, model)| (without_brands(name), *model)).collect());
 
 /// The model of a PCI device id, of any vendor where none is given.
 pub(in crate::system) fn by_pci_id(vendor: Option<u16>, device: u16) -> Option<&'static GpuModel> {
