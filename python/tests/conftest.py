@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import os
+import sys
 
 from hypothesis import settings
 
@@ -10,3 +11,7 @@ settings.load_profile("linkwright")
 
 # Commands find out themselves how wide their terminal is; workers of parallel runs are told one.
 os.environ.pop("COLUMNS", None)
+
+# Where bytecode is not kept, each process that a test starts compiles the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from linkwright.collectives import Schedule
 from linkwright.errors import CollectiveError
@@ -132,6 +131,9 @@ def execute_in_processes_timed(
     inputs = [np.asarray([] if one is None else one, dtype).reshape(-1) for one in arrays]
     output_lengths = [len(output) for output in expected]
     del expected
+    # Each rank's process imports this module, too, and reads no table.
+    import pyarrow as pa
+
     rows = pa.table(schedule.steps()).to_pylist()
     buffers = rank_buffers(schedule, rows, inputs, output_lengths, placement == "in place")
     programs, connections = rank_programs(rows, buffers)

@@ -148,6 +148,8 @@ class Trained:
         )
 
 
+# The tasks of all draws and mixes run the same two.
+@cache
 def _program(copied: int, computing: float) -> Program:
     kernel = f"{round(computing * 1e12)} ps"
     return Program.skeleton("copy-execute", 1, input=f"{copied} B", kernel=kernel)
