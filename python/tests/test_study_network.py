@@ -26,9 +26,11 @@ from linkwright.studies.network.jobs import (
 from linkwright.studies.network.measured import JobTime, Measured, read_times, times_table
 from linkwright.studies.network.nic_statements import NIC_STATEMENTS
 from linkwright.studies.network.placed import Placed
+from linkwright.studies.network.placements import LINEAR
 from linkwright.studies.network.published import published
 from linkwright.studies.network.runs import (
     Run,
+    neighbour_plan,
     perform,
     placed_jobs,
     placed_plan,
@@ -54,6 +56,7 @@ STUDIES = ROOT / "docs" / "studies"
 QUICK = STUDIES / "data" / "network-quick.parquet"
 FULL = STUDIES / "data" / "network-full.parquet"
 PLACED = STUDIES / "data" / "network-placed.parquet"
+PLACED_MIXES = STUDIES / "data" / "network-placed-mixes.parquet"
 
 
 @cache
@@ -303,10 +306,13 @@ def test_the_quick_study_s_times_are_among_the_full_one_s() -> None:
 def test_the_documentation_shows_what_the_study_gives(name: str, file: Path, figures: str) -> None:
     page = (STUDIES / f"{name}.md").read_text(encoding="utf-8")
     times = read_times(file)
-    placed = quick_placed() if file == QUICK else read_times(PLACED)
+    # The quick study plays no mix under any placement.
+    placed, mixed = (
+        (quick_placed(), []) if file == QUICK else (read_times(PLACED), read_times(PLACED_MIXES))
+    )
     for paragraph in (*INTRODUCTION, coverage(times)):
         assert paragraph in page
-    for section in sections_of(times, placed):
+    for section in sections_of(times, placed, mixed):
         assert section_markdown(section, figures) in page, section.title
         for figure in section.figures:
             assert (STUDIES / figures / f"{figure}.svg").exists()
@@ -317,7 +323,7 @@ def test_placement_decides_what_round_robin_gains() -> None:
     jobs = placed_jobs()
     known = {Run(each.mix, each.setting, each.placement) for each in placed}
     assert set(placed_plan(jobs, quick=True)) <= known == set(placed_plan(jobs))
-    told = Placed(placed, STATEMENTS)
+    told = Placed(placed, STATEMENTS, read_times(PLACED_MIXES))
     words = "Subcomm3d, 1 per node: RR is faster than FCFS."
     assert told.holds_under(words) == "random-nodes"
     dense = "Kripke is indifferent to GPUs per node."
@@ -326,6 +332,22 @@ def test_placement_decides_what_round_robin_gains() -> None:
     assert told.holds_under("The policy has no impact on Kripke.") == "all"
     brief = (STUDIES / "index.md").read_text(encoding="utf-8")
     assert told.counts() in " ".join(brief.split())
+
+
+def test_what_neighbours_cost_is_told_by_mixes_under_every_placement() -> None:
+    mixed = read_times(PLACED_MIXES)
+    played = {Run(each.mix, each.setting, each.placement) for each in mixed}
+    assert played == set(neighbour_plan(all_mixes()))
+    # A linear placement with the first seed is that of the study's other tables.
+    at_first = [each for each in mixed if each.placement == LINEAR]
+    assert at_first
+    assert set(at_first) <= set(quick_times())
+    words = "At 8 per node AMG and Laghos lose more beside Stencil4d or Subcomm3d."
+    alone = read_times(PLACED)
+    assert Placed(alone, STATEMENTS).holds_under(words) == "not measured"
+    assert Placed(alone, STATEMENTS, mixed).holds_under(words) != "not measured"
+    inside = "On the dragonfly Subcomm3d of 32 and 64 gains at 8 per node, within one switch."
+    assert Placed(alone, STATEMENTS, mixed).holds_under(inside) == "empty"
 
 
 def test_a_placed_run_of_the_page_comes_out_again() -> None:

@@ -85,7 +85,7 @@ pub struct Answers<'a> {
     asked: Vec<(PolicyQuestion, Given)>,
 }
 
-/// What a policy has answered to a question so far.
+/// Keeps the answers of a policy to a question, as far as they were asked for.
 #[derive(Default)]
 struct Given {
     first: OnceCell<Option<Selection>>,

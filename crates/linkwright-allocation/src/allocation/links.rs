@@ -173,8 +173,8 @@ impl<'a> FreePairs<'a> {
     }
 
     /// Sums the weights of the pairs that stay free without this set of free GPUs. This is
-    /// [`PairTable::inside`] of the others, in steps of the set's size alone: its own pairs are in
-    /// two of the sums that are taken off.
+    /// [`PairTable::inside`] of the others, in steps of the set's size alone. The set's own pairs are
+    /// in two of the sums that are taken off, and are added once.
     #[must_use]
     pub fn without(&self, set: GpuSet) -> u64 {
         self.all + self.pairs.inside(set) - set.iter().map(|gpu| self.of_gpu[gpu]).sum::<u64>()

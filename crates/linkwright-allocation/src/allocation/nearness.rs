@@ -316,8 +316,8 @@ impl<'a> FreeDistances<'a> {
         Self { distances, all: distances.spread(free), of_gpu: of_gpu.collect() }
     }
 
-    /// Returns [`HostDistances::nearness`] of a set of the free GPUs, in steps of its size alone:
-    /// its own pairs are in two of the counts that are taken off from all.
+    /// Returns [`HostDistances::nearness`] of a set of the free GPUs, in steps of its size alone. The
+    /// set's own pairs are in two of the counts that are taken off, and are added once.
     #[must_use]
     pub fn nearness(&self, gpus: GpuSet) -> Nearness {
         let chosen = self.distances.of_chosen(gpus);

@@ -62,7 +62,7 @@ impl RouteClass {
         }
     }
 
-    /// Its place in a set of classes.
+    /// Returns its place in a set of classes.
     const fn bit(self) -> u8 {
         match self {
             Self::Fabric => 1,

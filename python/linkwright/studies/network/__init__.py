@@ -20,6 +20,7 @@ from linkwright.studies.network.runs import (
     Performed,
     Progress,
     Run,
+    neighbour_plan,
     perform,
     placed_jobs,
     placed_plan,
@@ -44,6 +45,8 @@ CHECKPOINT = "runs.jsonl"
 QUARTZ_CHECKPOINT = "quartz-runs.jsonl"
 # The same for placements.
 PLACED_CHECKPOINT = "placed-runs.jsonl"
+# The same for mixes under each placement.
+MIXED_CHECKPOINT = "placed-mix-runs.jsonl"
 
 
 def run(
@@ -75,7 +78,7 @@ def run(
     checkpoints: dict[str, Path] = {}
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-        names = (CHECKPOINT, QUARTZ_CHECKPOINT, PLACED_CHECKPOINT)
+        names = (CHECKPOINT, QUARTZ_CHECKPOINT, PLACED_CHECKPOINT, MIXED_CHECKPOINT)
         checkpoints = {name: directory / checkpoint_name(name, only) for name in names}
 
     def performed(jobs: Mixes, runs: Sequence[Run], name: str) -> Performed:
@@ -97,22 +100,31 @@ def run(
     placed = performed(
         alone, placed_plan(alone, quick=quick) if of_placements else [], PLACED_CHECKPOINT
     )
+    mixed = performed(
+        jobs, neighbour_plan(jobs) if of_placements and not quick else [], MIXED_CHECKPOINT
+    )
+    parts = (done, placed, mixed)
     all_done = replace(
         done,
-        runs=done.runs + placed.runs + (0 if also is None else len(also.results)),
-        resumed=done.resumed + placed.resumed + (0 if also is None else also.resumed),
-        cpu_seconds=done.cpu_seconds
-        + placed.cpu_seconds
+        runs=sum(part.runs for part in parts) + (0 if also is None else len(also.results)),
+        resumed=sum(part.resumed for part in parts) + (0 if also is None else also.resumed),
+        cpu_seconds=sum(part.cpu_seconds for part in parts)
         + (0.0 if also is None else also.cpu_seconds),
-        notes=[*done.notes, *(() if also is None else also.notes), *placed.notes],
+        notes=[
+            *done.notes,
+            *(() if also is None else also.notes),
+            *placed.notes,
+            *mixed.notes,
+        ],
     )
     return NetworkStudy(
         name="network",
         title=TITLE,
         introduction=(*INTRODUCTION, *([coverage(done.times)] if done.times else ())),
-        sections=sections_of(done.times, placed.times, on_quartz=on_quartz, only=only),
+        sections=sections_of(done.times, placed.times, mixed.times, on_quartz=on_quartz, only=only),
         timings=cost(all_done) if all_done.runs else None,
         times=done.times,
         on_quartz=on_quartz,
         placed=placed.times,
+        placed_mixes=mixed.times,
     )

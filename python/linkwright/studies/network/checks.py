@@ -64,12 +64,14 @@ class Statement:
         says: The sentence, restated so that it can be checked.
         check: The check.
         why: The likely reason where it does not hold.
+        of_mixes: Whether it compares jobs with their neighbours in a mix.
     """
 
     source: str
     says: str
     check: Callable[[Measured], Outcome]
     why: str = ""
+    of_mixes: bool = False
 
 
 def noticeable() -> float:

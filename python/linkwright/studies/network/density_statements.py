@@ -275,5 +275,6 @@ DENSITY_STATEMENTS = (
         _neighbours_matter,
         "At 8 a job delays mostly itself, at its own interfaces, as it is alone in its nodes. Job "
         "sizes differ between both groups, too. This mean does not separate them.",
+        of_mixes=True,
     ),
 )

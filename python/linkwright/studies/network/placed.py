@@ -1,4 +1,4 @@
-"""Judges the findings again, of jobs alone under each placement and seed."""
+"""Judges the findings again under each placement and seed: of jobs alone, or of mixes."""
 
 from __future__ import annotations
 
@@ -24,22 +24,29 @@ __all__ = ["Placed"]
 
 # The section whose findings are of Figs. 8 to 11.
 OF_POLICIES = "VI.C"
+# Verdicts on a finding that no placement and seed can tell.
+UNTOLD = ("empty", "not measured")
 
 
 class Placed:
-    """Holds the times of jobs alone, by placement.
+    """Holds the times by placement.
 
     Args:
-        times: Those of every placement and seed that was played.
+        times: Those of jobs alone, under every placement and seed that was played.
         statements: The paper's findings.
+        mixes: The times of mixes, for findings that compare a job's neighbours.
     """
 
-    def __init__(self, times: Sequence[JobTime], statements: Sequence[Statement]) -> None:
+    def __init__(
+        self,
+        times: Sequence[JobTime],
+        statements: Sequence[Statement],
+        mixes: Sequence[JobTime] = (),
+    ) -> None:
         self._statements = statements
-        by_placement: dict[Placement, list[JobTime]] = {}
-        for each in times:
-            by_placement.setdefault(each.placement, []).append(each)
-        self._measured = {key: Measured(of) for key, of in sorted(by_placement.items())}
+        by_placement = _by_placement(times)
+        self._measured = {key: Measured(of) for key, of in by_placement.items()}
+        self._mixed = {key: Measured(of) for key, of in _by_placement(mixes).items()}
         # A quick study has the settings of one section alone.
         dense = {setting for network in NETWORKS for setting in density_settings(network)}
         self._whole = {
@@ -51,11 +58,16 @@ class Placed:
         """Judges each finding under each placement, a seed after another."""
 
         def found(statement: Statement, mapping: str) -> list[Outcome]:
+            by_placement = self._mixed if statement.of_mixes else self._measured
             return [
                 statement.check(measured)
-                for placement, measured in self._measured.items()
+                for placement, measured in by_placement.items()
                 if placement.mapping == mapping
-                and (statement.source == OF_POLICIES or placement in self._whole)
+                and (
+                    statement.of_mixes
+                    or statement.source == OF_POLICIES
+                    or placement in self._whole
+                )
             ]
 
         return {
@@ -72,7 +84,8 @@ class Placed:
         """Names the placements under which a finding holds with every seed."""
         told = {mapping: self._told(says, mapping) for mapping in PLACEMENTS}
         if not any(told.values()):
-            return "not measured"
+            outcomes = [each for of in self._outcomes[says].values() for each in of]
+            return "empty" if any(each.empty for each in outcomes) else "not measured"
         under = [mapping for mapping, seeds in told.items() if seeds and all(seeds)]
         if len(under) == len(PLACEMENTS):
             return "all"
@@ -81,14 +94,21 @@ class Placed:
     def counts(self) -> str:
         """Says how many findings hold under which placement."""
         under = [self.holds_under(statement.says) for statement in self._statements]
-        measured = sum(it != "not measured" for it in under)
+        measured = sum(it not in UNTOLD for it in under)
         each = ", ".join(
             f"{sum(it == 'all' or mapping in it.split(', ') for it in under)} under {mapping}"
             for mapping in PLACEMENTS
         )
+        of_mixes = sum(
+            statement.of_mixes and it not in UNTOLD
+            for statement, it in zip(self._statements, under, strict=True)
+        )
+        empty = under.count("empty")
         return (
-            f"Jobs alone can tell {measured} of {len(under)} findings. The findings that hold are "
-            f"{each}, and {under.count('all')} under all four."
+            f"Jobs alone can tell {measured - of_mixes} of {len(under)} findings"
+            + (f", and mixes {of_mixes} more" if of_mixes else "")
+            + (f"; {empty} {'is' if empty == 1 else 'are'} empty" if empty else "")
+            + f". The findings that hold are {each}, and {under.count('all')} under all four."
         )
 
     def section(self) -> Section:
@@ -102,7 +122,8 @@ class Placed:
                 "first nodes. `random-nodes`: nodes by chance. `random-switches`: switches by "
                 "chance, whose nodes it fills. `contiguous`: a stretch of nodes that begins at "
                 "any. Each has three seeds, of the placement and of adaptive routing. GPUs of a "
-                "node stay together in all.",
+                "node stay together in all. A finding on a job's neighbours is judged on five "
+                "mixes, whose jobs take their nodes one job after another in the same ways.",
                 f"{self.counts()} A finding holds under a placement if it does with every seed.",
                 "Alone, linear mapping explains why round robin gains nothing for Subcomm3d: its "
                 "lines then lie at one switch or two. With nodes by chance it gains, too, and "
@@ -171,10 +192,18 @@ class Placed:
                 *(cell(statement.says, mapping) for mapping in PLACEMENTS),
             )
             for statement in self._statements
-            if self.holds_under(statement.says) != "not measured"
+            if self.holds_under(statement.says) not in UNTOLD
         ]
         return StudyTable(
-            title="With how many seeds a finding holds, of jobs alone",
+            title="With how many seeds a finding holds",
             columns=("section", "finding", *PLACEMENTS),
             rows=tuple(rows),
         )
+
+
+def _by_placement(times: Sequence[JobTime]) -> dict[Placement, list[JobTime]]:
+    """Sorts times by placement."""
+    found: dict[Placement, list[JobTime]] = {}
+    for each in times:
+        found.setdefault(each.placement, []).append(each)
+    return dict(sorted(found.items()))

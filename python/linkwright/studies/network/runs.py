@@ -17,6 +17,7 @@ from linkwright.studies.network.jobs import (
 from linkwright.studies.network.measured import JobTime
 from linkwright.studies.network.placements import LINEAR, Placement, placements
 from linkwright.studies.network.settings import (
+    DENSITIES,
     NETWORKS,
     NIC_DENSITIES,
     REQUIREMENT_DENSITIES,
@@ -33,6 +34,7 @@ __all__ = [
     "Performed",
     "Progress",
     "Run",
+    "neighbour_plan",
     "perform",
     "placed_jobs",
     "placed_plan",
@@ -144,6 +146,22 @@ def placed_plan(jobs: Mixes, *, quick: bool = False) -> list[Run]:
         for setting in dict.fromkeys(_placed_settings(job.ranks, of_policies, quick=quick))
     ]
     return sorted(runs, key=lambda run: (run.placement.seed, run.setting not in of_policies))
+
+
+def neighbour_plan(mixes: Mixes) -> list[Run]:
+    """Lists the runs that tell, under every placement, what a job loses beside another.
+
+    They are those of a quick study's mixes, with one GPU and with eight in a node.
+    """
+    settings = [
+        Setting(network, gpus) for network in NETWORKS for gpus in (DENSITIES[0], DENSITIES[-1])
+    ]
+    return [
+        Run(mix, setting, placement)
+        for placement in placements()
+        for mix in covering(mixes, QUICK_MIXES)
+        for setting in settings
+    ]
 
 
 def _placed_settings(ranks: int, of_policies: Sequence[Setting], *, quick: bool) -> list[Setting]:

@@ -58,7 +58,8 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
                 if placed is None
                 else (
                     "`holds` judges the mixes, whose jobs are placed linearly. `holds under` "
-                    f"judges jobs alone, by their placement. {placed.counts()}",
+                    "judges each placement: of jobs alone, and of mixes where a finding compares "
+                    f"neighbours. {placed.counts()}",
                 )
             ),
         ],

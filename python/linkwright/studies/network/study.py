@@ -66,33 +66,38 @@ class NetworkStudy(TimedStudy):
         on_quartz: Those of Fig. 3's mixes.
         only: Makes this section alone.
         placed: Those of jobs alone under each placement.
+        placed_mixes: Those of mixes under each placement.
     """
 
     times: Sequence[JobTime]
     on_quartz: Sequence[QuartzTime]
     placed: Sequence[JobTime] = ()
+    placed_mixes: Sequence[JobTime] = ()
 
     def contents(self) -> dict[str, bytes]:
         """Returns the files without figures, by name; `times` and `quartz` hold jobs' times."""
-        table = times_table(self.times)
-        parquet, text = io.BytesIO(), io.BytesIO()
-        pyarrow.parquet.write_table(table, parquet, compression="zstd")
-        pyarrow.csv.write_csv(table, text)
+        text = io.BytesIO()
+        pyarrow.csv.write_csv(times_table(self.times), text)
         files = {
-            "times.parquet": parquet.getvalue(),
+            "times.parquet": _parquet(self.times),
             "times.csv": text.getvalue(),
             "quartz.csv": quartz_csv(self.on_quartz).encode(),
         }
-        if self.placed:
-            placed = io.BytesIO()
-            pyarrow.parquet.write_table(times_table(self.placed), placed, compression="zstd")
-            files["placed.parquet"] = placed.getvalue()
+        placed = {"placed": self.placed, "placed-mixes": self.placed_mixes}
+        files |= {f"{name}.parquet": _parquet(times) for name, times in placed.items() if times}
         return {**super().contents(), **files}
+
+
+def _parquet(times: Sequence[JobTime]) -> bytes:
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(times_table(times), file, compression="zstd")
+    return file.getvalue()
 
 
 def sections_of(
     times: Sequence[JobTime],
     placed: Sequence[JobTime] = (),
+    placed_mixes: Sequence[JobTime] = (),
     *,
     on_quartz: Sequence[QuartzTime] = (),
     only: str | None = None,
@@ -102,11 +107,12 @@ def sections_of(
     Args:
         times: Those of the mixes.
         placed: Those of jobs alone under each placement.
+        placed_mixes: Those of mixes under each placement.
         on_quartz: Those of Fig. 3's mixes.
         only: Makes this section alone.
     """
     measured = Measured(times)
-    of_placement = Placed(placed, STATEMENTS) if placed else None
+    of_placement = Placed(placed, STATEMENTS, placed_mixes) if placed else None
     parts: Parts = {
         "findings": lambda: statements(measured, of_placement),
         "placement": lambda: None if of_placement is None else of_placement.section(),

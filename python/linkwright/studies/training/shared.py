@@ -114,13 +114,12 @@ def mechanisms() -> Section:
             "link's bandwidth. The text does not say what else its baseline does in a step, and "
             "no row of this figure entered a constant.",
             "**Which part makes the difference.** The second table changes one thing at a time. "
-            "The host's time for a copy, which Table 2.4 gives for MXNet, is enough for MNIST on "
-            "the two older systems. It gives 1.86 and 1.98 for 2.07 and 1.95. It gives nothing "
-            "for ImageNet, whose copies are long. There only faults of pages come near the "
-            "published number, 3.89 for 3.70. The place of the samples makes no such difference. "
-            "Faults and the host's work of a step come as near for MNIST, so these figures single "
-            "out no cause for it. None reaches MNIST on the DGX-1, 3.33. No single cause gives "
-            "all four.",
+            "Faults of pages come nearest. They give 1.88, 1.87 and 3.89 for 2.07, 1.95 and 3.70, "
+            "each within a tenth. For MNIST on the DGX-1 they give 2.29 for 3.33, nearer than all "
+            "else. If there is one cause, it is the likeliest. Table 2.4 gives the host's time "
+            "for a copy under MXNet. That is enough for MNIST on the two older systems, 1.86 and "
+            "1.98, and gives nothing for ImageNet, whose copies are long. The place of the "
+            "samples makes no such difference.",
         ],
         tables=[
             StudyTable(

@@ -152,7 +152,7 @@ impl Chooser<'_> {
         if self.chosen.len() > self.best.len() {
             self.best.clone_from(&self.chosen);
         }
-        // What is left is the same again after every cycle that is tried.
+        // Each cycle that is tried gives back its lanes, so that the bound stays.
         let most = self.chosen.len() + self.bound();
         for index in from..self.cycles.len() {
             if most <= self.best.len() || self.steps >= MOST_STEPS {
