@@ -23,6 +23,8 @@ HEAD = (
     "# Processor seconds of each section of a study if it is made alone, by one worker. Measured\n"
     "# by scripts/measure_studies.py on an x86-64 processor; a section that was not measured has "
     "none.\n"
+    "# A full study of the network plays four times the mixes of a quick one, and is said to take "
+    "four\n# times as long.\n"
 )
 SWEEPS = ("memory", "network")
 # It starts, and reads this table: its time is of no section.
