@@ -5,7 +5,8 @@
 Every section runs in a process of its own, with one worker. Its time is of the processor, in
 seconds, its children's among them, without what starting Python and the study takes. A section
 keeps its stored time if its study is not named, or if it takes more than `--most` seconds, where it
-is given up. `--full` of the network and of the memory takes hours.
+is given up. `--full` of the memory takes hours, and that of the network an hour and a half. The
+network's full sections on mixes are told from the quick ones.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ import sys
 import tomllib
 from pathlib import Path
 
+from linkwright.studies.network.jobs import mixes
+from linkwright.studies.network.runs import QUICK_MIXES, settings_by_section
+
 TABLE = Path(__file__).resolve().parents[1] / "python" / "linkwright" / "studies" / "times.toml"
 HEAD = (
     "# Processor seconds of each section of a study if it is made alone, by one worker. Measured\n"
     "# by scripts/measure_studies.py on an x86-64 processor; a section that was not measured has "
     "none.\n"
-    "# A full study of the network plays four times the mixes of a quick one, and is said to take "
-    "four\n# times as long.\n"
+    "# The network's full sections on mixes are told from the quick ones, by the number of mixes.\n"
 )
 SWEEPS = ("memory", "network")
+NETWORK = "network"
+# Its sections that grow with the number of mixes; the first has all others, too.
+ON_MIXES = ("findings", *settings_by_section())
 # It starts, and reads this table: its time is of no section.
 EMPTY = ("study", "list")
 
@@ -68,6 +74,8 @@ def main() -> None:
         workers = ["--workers", "1"] if study in SWEEPS else []
         quick = ["--quick"] if size == "quick" else []
         for section, times in table[study].items():
+            if (study, size) == (NETWORK, "full") and section in ON_MIXES:
+                continue
             words = ["study", study, "--only", section, *quick, *workers]
             # A quick study lacks some sections.
             taken = processor_time(words, asked.most)
@@ -78,8 +86,19 @@ def main() -> None:
             store(table)
 
 
+def tell(sections: dict[str, dict[str, float]]) -> None:
+    """Tells the network's full times on mixes from the quick ones, as far as these are known."""
+    more, placed = len(mixes()) / QUICK_MIXES, sections["placement"]
+    for section in (name for name in ON_MIXES if "quick" in sections[name]):
+        # Placements have times of their own.
+        own = placed if section == "findings" else {"quick": 0.0, "full": 0.0}
+        times = sections[section]
+        times["full"] = round((times["quick"] - own["quick"]) * more + own["full"], 1)
+
+
 def store(table: dict[str, dict[str, dict[str, float]]]) -> None:
     """Writes the table."""
+    tell(table[NETWORK])
     lines = [HEAD.rstrip()]
     for study, sections in table.items():
         lines.append(f"\n[{study}]")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 import pytest
 
 from linkwright.gpu import GpuModel
+from linkwright.studies.tables import Cell
 from linkwright.studies.training import epochs, remote, shared, statements, today, volta
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK, is_calibrated
@@ -144,6 +146,26 @@ def test_the_page_is_what_the_study_says() -> None:
     ):
         assert f"## {section.title}" in text
         assert section.tables[0].to_markdown() in text
+
+
+def test_faults_of_pages_come_nearest_as_the_page_says() -> None:
+    section = shared.mechanisms()
+    for paragraph in section.text:
+        assert paragraph in page()
+    alone = section.tables[1]
+    assert alone.to_markdown() in page()
+    published = alone.columns.index("published")
+    asked = range(published + 2, len(alone.columns))
+
+    def miss(row: Sequence[Cell], at: int) -> float:
+        return abs(float(str(row[at])) / float(str(row[published])) - 1)
+
+    misses = {alone.columns[at]: [miss(row, at) for row in alone.rows] for at in asked}
+    faults = misses[shared.FAULTS]
+    assert sum(each <= 0.1 for each in faults) == 3
+    assert min(map(sum, misses.values())) == sum(faults)
+    farthest = [row[:2] for row in alone.rows].index(shared.FARTHEST)
+    assert min(each[farthest] for each in misses.values()) == faults[farthest]
 
 
 def test_remote_matrices_take_as_long_as_the_page_says_and_the_more_the_longer() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,12 +156,8 @@ def neighbour_plan(mixes: Mixes) -> list[Run]:
     settings = [
         Setting(network, gpus) for network in NETWORKS for gpus in (DENSITIES[0], DENSITIES[-1])
     ]
-    return [
-        Run(mix, setting, placement)
-        for placement in placements()
-        for mix in covering(mixes, QUICK_MIXES)
-        for setting in settings
-    ]
+    played = plan(mixes, quick=True, settings=settings)
+    return [replace(run, placement=placement) for placement in placements() for run in played]
 
 
 def _placed_settings(ranks: int, of_policies: Sequence[Setting], *, quick: bool) -> list[Setting]:
